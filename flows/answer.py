@@ -1,0 +1,77 @@
+"""The answer flow: one question, one verdict, recorded before it is shown."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from prefect import flow
+from prefect import runtime as prefect_runtime
+from prefect.states import Completed
+from pydantic import Field
+
+from flows.artifacts import leave_verdict
+from flows.tasks import run_as_task
+from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.types.verdicts import Outcome
+from rag_core.verbs.answer import AnswerRun, RunIds
+from rag_core.verbs.answer import answer as run_answer
+from rag_core.types.questions import Asked
+from rag_core.verbs.requests import resolve_question
+
+if TYPE_CHECKING:
+    from prefect import State
+
+
+def _run_name() -> str:
+    """A short digest: run names are listed everywhere and never hold the question."""
+    parameters: dict[str, Any] = prefect_runtime.flow_run.parameters
+    digest = hashlib.sha256(str(parameters.get("question")).encode()).hexdigest()
+    return f"answer-{digest[:8]}"
+
+
+@flow(name="answer", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+def answer(
+    question: Annotated[str, Field(description="The question, in plain words.")],
+    as_of: Annotated[
+        str | None, Field(description="Day as YYYY-MM-DD; empty: today in the profile's zone.")
+    ] = None,
+    scopes: Annotated[
+        list[str] | None, Field(description="Scopes to search; empty: the profile's defaults.")
+    ] = None,
+    product: Annotated[
+        str | None, Field(description="Product code; wins over codes in the question.")
+    ] = None,
+    background: Annotated[
+        str | None, Field(description="The asker's situation; used for retrieval only.")
+    ] = None,
+    profile: Annotated[
+        str, Field(description="Packaged profile name, or path of a .toml file.")
+    ] = DEFAULT_PROFILE,
+    state: Annotated[
+        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
+    ] = None,
+) -> State[AnswerRun]:
+    """Answer with exact quotations of eligible documents, or refuse with a reason.
+
+    Ends as `Answered` or `Refused` (both completed), or fails with the error that stopped it.
+    """
+    runtime = Runtime.open(profile, state)
+    asked = Asked(question, as_of, tuple(scopes or ()), product, background)
+    run = run_answer(
+        [resolve_question(asked, profile=runtime.profile, clock=runtime.clock)],
+        ports=runtime.answering,
+        ids=RunIds(runtime.new_run_id(), prefect_runtime.flow_run.id),
+        run_step=run_as_task,
+    )
+    item = run.answers[0]
+    leave_verdict(run, item, runtime.profile)
+    if item.error is not None:
+        raise item.error
+    answered = item.verdict.outcome is Outcome.ANSWERED
+    message = (
+        f"{len(item.verdict.published)} quotations"
+        if answered
+        else ", ".join(reason.value for reason in item.verdict.reasons)
+    )
+    return Completed(name="Answered" if answered else "Refused", message=message, data=run)

@@ -1,0 +1,43 @@
+"""The audit flow: everything stored against its digests, and the folder against the index."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from prefect import flow
+from pydantic import Field
+
+from flows import tasks
+from flows.artifacts import leave_checks
+from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.verbs.audit import Audit, require_clean
+from rag_core.verbs.audit import audit as run_audit
+
+
+@flow(name="audit", persist_result=False, validate_parameters=True)
+def audit(
+    corpus: Annotated[
+        str | None, Field(description="Corpus folder to compare with; empty: index only.")
+    ] = None,
+    require_current: Annotated[
+        bool, Field(description="Fail when the folder has moved on since the ingest.")
+    ] = False,
+    profile: Annotated[
+        str, Field(description="Packaged profile name, or path of a .toml file.")
+    ] = DEFAULT_PROFILE,
+    state: Annotated[
+        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
+    ] = None,
+) -> Audit:
+    """Recompute every digest; no model is needed and nothing is changed."""
+    runtime = Runtime.open(profile, state)
+    result = tasks.run_as_task(
+        "audit",
+        run_audit,
+        store=runtime.store,
+        run_log=runtime.run_log,
+        corpus=runtime.corpus(corpus) if corpus else None,
+    )
+    leave_checks(result)
+    require_clean(result, require_current=require_current)
+    return result

@@ -1,0 +1,379 @@
+"""The command line, `rag`. Heavy imports wait until a command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_core.errors import CorpusError, RagError, UsageError
+
+if TYPE_CHECKING:
+    from rag_core.runtime import Runtime
+    from rag_core.types.questions import Question
+    from rag_core.verbs.answer import AnswerRun
+    from rag_core.verbs.ingest import Ingested
+    from rag_core.types.questions import Asked
+
+REFUSED_EXIT = 3
+INTERRUPTED_EXIT = 130
+
+app = typer.Typer(
+    name="rag",
+    no_args_is_help=True,
+    add_completion=False,
+    # Typer's own tracebacks print local variables, and those may hold a key (promise 11).
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Answer questions from governed documents with exact quotations, or refuse with a "
+    "reason.\n\nStart with: rag init my-corpus, rag ingest my-corpus, "
+    'rag answer "Where can I export CSV in Reporting?"',
+    epilog="Exit codes: 0 answered or done, 2 usage, 3 refused, 4 corpus findings, 5 no index or "
+    "contract mismatch, 6 integrity, 7 provider, 8 locked, 9 record not written, 1 bug.",
+)
+
+ProfileOption = Annotated[
+    str, typer.Option("--profile", help="Packaged profile, or path of an own .toml file.")
+]
+StateOption = Annotated[
+    Path | None,
+    typer.Option("--state", help="State root. [default: RAG_STATE_ROOT, else ./state]"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="YYYY-MM-DD", help="Day to answer for. [default: today]"),
+]
+ScopeOption = Annotated[
+    list[str] | None,
+    typer.Option("--scope", help="Scope to search; repeat for several. [default: the profile's]"),
+]
+ProductOption = Annotated[
+    str | None, typer.Option("--product", help="Product code; wins over codes in the question.")
+]
+FlowOption = Annotated[
+    bool,
+    typer.Option("--flow", help="Run as a Prefect flow; the default where PREFECT_API_URL is set."),
+]
+DEFAULT_PROFILE = "offline"
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="New or empty folder.")] = Path("corpus"),
+) -> None:
+    """Write the sample corpus into a folder."""
+    from flows.console import OUT
+    from rag_core.runtime import bundled_corpus
+    from rag_core.verbs.init import init as run_init
+
+    written = run_init(folder, sample=bundled_corpus())
+    OUT.print(f"{len(written)} files written to {folder}. Next: rag ingest {folder}")
+
+
+@app.command()
+def ingest(
+    corpus: Annotated[Path, typer.Argument(help="Folder of governed documents.")] = Path("corpus"),
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be embedded; commit nothing.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Embed everything again; reuse nothing.")
+    ] = False,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, help="Seconds to wait for another ingest.")
+    ] = 0.0,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring the index in line with a corpus folder, all or nothing."""
+    from flows.running import run_ingest
+
+    done = run_ingest(
+        corpus=corpus, profile=profile, state=state, dry_run=dry_run, rebuild=rebuild, wait_s=wait
+    )
+    _show_ingest(done, as_json=as_json)
+
+
+@app.command()
+def answer(
+    question: Annotated[str, typer.Argument(help="The question; leave out with --questions.")] = "",
+    *,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions",
+            help="File with one question a line, as text or as JSON objects (question, as_of, "
+            "scopes, product, background).",
+        ),
+    ] = None,
+    as_of: AsOfOption = None,
+    scope: ScopeOption = None,
+    product: ProductOption = None,
+    background: Annotated[
+        str | None, typer.Option("--background", help="The asker's situation, for retrieval.")
+    ] = None,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="DOC_ID", help="Say what became of it.")
+    ] = None,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+    flow: FlowOption = False,
+) -> None:
+    """Answer with exact quotations, or refuse with a reason (exit code 3)."""
+    from rag_core.runtime import Runtime
+    from rag_core.types.questions import Asked
+
+    runtime = Runtime.open(profile, state)
+    typed = Asked(question, as_of, tuple(scope or ()), product, background)
+    if questions is not None:
+        if question or flow or explain:
+            raise UsageError("--questions: goes with neither a question, --flow nor --explain")
+        _answer_file(questions, typed, runtime, as_json=as_json)
+        return
+    from flows.running import run_answer
+
+    run = run_answer(typed, runtime, profile=profile, as_flow=flow)
+    _show_answer(run, runtime, explain=explain, as_json=as_json)
+
+
+@app.command()
+def probe(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Most hits to show.")] = 10,
+    as_of: AsOfOption = None,
+    scope: ScopeOption = None,
+    product: ProductOption = None,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+    flow: FlowOption = False,
+) -> None:
+    """Show the best eligible chunks for a question, before any threshold; asks no chat model."""
+    from flows.console import print_probe
+    from flows.running import run_probe
+    from rag_core.runtime import Runtime
+    from rag_core.types.questions import Asked
+
+    runtime = Runtime.open(profile, state)
+    typed = Asked(question, as_of, tuple(scope or ()), product)
+    result = run_probe(typed, runtime, profile=profile, limit=limit, as_flow=flow)
+    if as_json:
+        _print_json(result)
+    else:
+        print_probe(result)
+
+
+@app.command()
+def audit(
+    *,
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", help="Corpus folder to compare with the index.")
+    ] = None,
+    require_current: Annotated[
+        bool, typer.Option("--require-current", help="Exit 5 when folder and index differ.")
+    ] = False,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+    flow: FlowOption = False,
+) -> None:
+    """Recompute every stored digest; needs no model and changes nothing."""
+    from flows.console import print_audit
+    from flows.running import run_audit
+    from rag_core.runtime import Runtime
+    from rag_core.verbs.audit import require_clean
+
+    if require_current and corpus is None:
+        raise UsageError("--require-current: name the folder to compare with --corpus")
+    runtime = Runtime.open(profile, state)
+    result = run_audit(runtime, profile=profile, corpus=corpus, as_flow=flow)
+    if as_json:
+        _print_json(result)
+    else:
+        print_audit(result)
+    require_clean(result, require_current=require_current)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Document id, product:CODE, or run id.")],
+    *,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a stored document, product or run; needs no model."""
+    from flows.showing import print_shown
+    from rag_core.runtime import Runtime
+    from rag_core.verbs.show import show as run_show
+
+    runtime = Runtime.open(profile, state)
+    shown = run_show(
+        name, store=runtime.store, run_log=runtime.run_log, profile=runtime.profile
+    )
+    if as_json:
+        _print_json(shown)
+    else:
+        print_shown(shown)
+
+
+@app.command()
+def doctor(
+    *,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check models, state, locks and Prefect, and say what to do about what is wrong."""
+    from flows.console import OUT, table
+    from flows.running import prefect_check
+    from rag_core.runtime import Runtime
+
+    runtime = Runtime.open(profile, state)
+    checks = (*runtime.health(), prefect_check())
+    if as_json:
+        _print_json(checks)
+    else:
+        rows = [("ok" if c.ok else "PROBLEM", c.name, c.found, c.next_step) for c in checks]
+        OUT.print(table("Doctor", ("", "check", "found", "next step"), rows))
+    if not all(check.ok for check in checks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def serve(
+    corpus: Annotated[Path, typer.Argument(help="Folder that ingests read.")] = Path("corpus"),
+    *,
+    cron: Annotated[
+        str | None, typer.Option("--cron", help="Schedule of ingests, such as '0 3 * * *'.")
+    ] = None,
+    timezone: Annotated[
+        str, typer.Option("--timezone", help="IANA zone of --cron, such as Europe/Berlin.")
+    ] = "UTC",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Most runs at once.")] = 4,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+) -> None:
+    """Serve the flows: start and schedule them from the Prefect UI. Ends with Ctrl-C."""
+    from flows.running import run_serve
+
+    run_serve(
+        corpus=corpus, profile=profile, state=state, cron=cron, timezone=timezone, limit=limit
+    )
+
+
+def main() -> None:
+    """Run the command line; errors become one clear message and their exit code."""
+    with _exit_codes():
+        app(standalone_mode=True)
+
+
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED_EXIT)
+    except RagError as error:
+        _print_error(error)
+        sys.exit(error.exit_code)
+
+
+def _print_error(error: RagError) -> None:
+    from flows.console import ERR, print_findings
+
+    if isinstance(error, CorpusError):
+        print_findings(error.findings, console=ERR)
+    ERR.print(f"{type(error).__name__}: {error}", style="red", soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        ERR.print(note, style="red", soft_wrap=True)
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    from flows.views import as_plain
+
+    sys.stdout.write(json.dumps(as_plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def _show_ingest(done: Ingested, *, as_json: bool) -> None:
+    from flows.console import print_ingest
+    from flows.views import ingest_view
+
+    if as_json:
+        _print_json(ingest_view(done))
+    else:
+        print_ingest(done)
+
+
+def _show_answer(
+    run: AnswerRun, runtime: Runtime, *, explain: str | None, as_json: bool
+) -> None:
+    from flows.console import print_answer, print_explanation
+    from flows.views import answer_view, as_plain
+    from rag_core.types.verdicts import Outcome
+    from rag_core.verbs.explain import explain as run_explain
+
+    item = run.answers[0]
+    if item.error is not None:
+        raise item.error
+    explanation = None
+    if explain is not None:
+        explanation = run_explain(
+            explain, item.question, item.retrieval, store=runtime.store, profile=runtime.profile
+        )
+    if as_json:
+        view = answer_view(run, item)
+        _print_json(view if explanation is None else {**view, "explain": as_plain(explanation)})
+    else:
+        print_answer(run, item)
+        if explanation is not None:
+            print_explanation(explanation)
+    if item.verdict.outcome is Outcome.REFUSED:
+        raise typer.Exit(REFUSED_EXIT)
+
+
+def _answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool) -> None:
+    import json
+
+    from flows.console import print_answers
+    from flows.progress_bar import progress_bar
+    from flows.views import answer_view
+    from rag_core.adapters.question_files import read_questions
+    from rag_core.verbs.answer import RunIds
+    from rag_core.verbs.answer import answer as run_answer
+    from rag_core.verbs.requests import resolve_question
+
+    resolved: list[Question] = [
+        resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
+        for asked in read_questions(path, defaults=defaults)
+    ]
+    with progress_bar(shown=not as_json) as progress:
+        run = run_answer(
+            resolved,
+            ports=runtime.answering,
+            ids=RunIds(runtime.new_run_id()),
+            on_answer=lambda done, total: progress("answer", done, total),
+        )
+    if as_json:
+        for item in run.answers:
+            sys.stdout.write(json.dumps(answer_view(run, item), ensure_ascii=False) + "\n")
+    else:
+        print_answers(run)
+    for item in run.answers:
+        if item.error is not None:
+            raise item.error
+
+
+if __name__ == "__main__":
+    main()

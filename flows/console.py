@@ -1,0 +1,194 @@
+"""What the command line prints. Document text is printed as it is, never read as markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date
+
+    from rag_core.types.corpus import Finding
+    from rag_core.types.verdicts import Published
+    from rag_core.verbs.answer import Answered, AnswerRun
+    from rag_core.verbs.audit import Audit
+    from rag_core.verbs.explain import Explanation
+    from rag_core.verbs.ingest import Ingested
+    from rag_core.verbs.probe import Probe
+
+OUT = Console(markup=False, emoji=False, highlight=False)
+ERR = Console(markup=False, emoji=False, highlight=False, stderr=True)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A table that folds long cells instead of cutting them."""
+    shown = Table(title=title, title_justify="left", header_style="bold", expand=False)
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(str(cell)) for cell in row))
+    return shown
+
+
+def validity(valid_from: date, valid_until: date | None) -> str:
+    """`2025-01-01 to 2025-12-31`, or `from 2025-01-01` where open."""
+    return f"{valid_from} to {valid_until}" if valid_until else f"from {valid_from}"
+
+
+def print_answer(run: AnswerRun, item: Answered) -> None:
+    """A verdict with its quotations, each with its place, validity and context."""
+    verdict, row = item.verdict, item.record
+    if verdict.published:
+        OUT.print("Answered", style="bold green")
+        for text in verdict.published:
+            _print_published(text)
+    else:
+        OUT.print(verdict.outcome.value.capitalize(), style="bold yellow")
+        OUT.print(verdict.detail)
+        OUT.print(f"reason: {', '.join(reason.value for reason in verdict.reasons)}", style="dim")
+    OUT.print()
+    facts = [
+        f"as of {row.as_of}",
+        f"scopes {', '.join(row.scopes)}",
+        f"{row.eligible} of {row.indexed} chunks eligible",
+    ]
+    if row.top_cosine is not None:
+        facts.append(f"best cosine {row.top_cosine:.2f} (least {row.min_cosine:.2f})")
+    if row.top_sentence_score is not None:
+        facts.append(f"best sentence {row.top_sentence_score:.2f}")
+    OUT.print(" · ".join(facts), style="dim")
+    if verdict.flags:
+        OUT.print(f"flags: {', '.join(flag.value for flag in verdict.flags)}", style="dim")
+    OUT.print(f"run {row.run_id}, recorded in {run.verdicts_path}", style="dim", soft_wrap=True)
+
+
+def _print_published(text: Published) -> None:
+    OUT.print()
+    OUT.print(Text(str(text)))
+    place = (
+        f"{text.title} · {text.path}, characters {text.span.start} to {text.span.end} · valid "
+        f"{validity(text.valid_from, text.valid_until)} · {text.match.value} match"
+    )
+    OUT.print(Text(f"    {place}", style="cyan"))
+    if text.heading_path:
+        OUT.print(Text(f"    under {' > '.join(text.heading_path)}", style="cyan"))
+    if text.context:
+        context = " ".join(text.context.split())
+        OUT.print(Text(f"    context, not quoted: {context}", style="dim"))
+
+
+def print_answers(run: AnswerRun) -> None:
+    """Many answers as one table."""
+    rows = [
+        (
+            item.record.question_index + 1,
+            item.question.text,
+            item.verdict.outcome.value,
+            "; ".join(text.chunk_id for text in item.verdict.published)
+            or ", ".join(reason.value for reason in item.verdict.reasons),
+        )
+        for item in run.answers
+    ]
+    OUT.print(table("Answers", ("#", "question", "outcome", "quoted or reason"), rows))
+    OUT.print(f"recorded in {run.verdicts_path}", style="dim", soft_wrap=True)
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Why a document came into the answer or not."""
+    OUT.print(f"\n{explanation.source_id}:", style="bold")
+    for step in explanation.steps:
+        OUT.print(f"  {step}")
+
+
+def print_findings(findings: Sequence[Finding], *, console: Console = OUT) -> None:
+    """All findings as a table, errors first as they are sorted."""
+    if not findings:
+        return
+    rows = [
+        (
+            finding.severity.value,
+            finding.path + (f":{finding.line}" if finding.line else ""),
+            finding.field or "",
+            finding.code,
+            finding.message,
+        )
+        for finding in findings
+    ]
+    console.print(table("Findings", ("severity", "file", "field", "code", "what"), rows))
+
+
+def print_ingest(done: Ingested) -> None:
+    """What an ingest planned and did."""
+    plan = done.plan
+    if done.outcome == "dry_run":
+        print_findings(done.findings)
+        OUT.print(
+            f"Dry run: {plan.chunks} chunks; {plan.missing} texts to embed in {plan.requests} "
+            f"requests, {plan.reused} reused. Nothing was embedded or committed."
+        )
+        return
+    print_findings(done.findings)
+    manifest = done.manifest
+    counts = manifest.counts if manifest else None
+    OUT.print(done.outcome.capitalize(), style="bold green")
+    OUT.print(
+        f"{plan.missing} texts embedded in {plan.requests} requests, {plan.reused} vectors reused"
+    )
+    if counts is not None and manifest is not None:
+        OUT.print(
+            f"index: {counts.sources} sources ({counts.products} product sheets), "
+            f"{counts.chunks} chunks, generation {manifest.generation_digest[:12]}"
+        )
+    OUT.print(f"run {done.record.run_id}", style="dim")
+
+
+def print_probe(result: Probe) -> None:
+    """The dense ranking as a table."""
+    rows = [
+        (
+            hit.rank,
+            hit.chunk_id,
+            f"{hit.cosine:.4f}",
+            "" if hit.shared_terms is None else hit.shared_terms,
+            hit.admission.value if hit.admission else "not a candidate",
+            hit.title,
+            validity(hit.valid_from, hit.valid_until),
+        )
+        for hit in result.hits
+    ]
+    columns = ("rank", "chunk", "cosine", "terms", "admission", "title", "valid")
+    OUT.print(table("Dense ranking, no threshold applied", columns, rows))
+    if result.unknown_products:
+        named = ", ".join(result.unknown_products)
+        OUT.print(f"an answer would refuse: unknown product {named}", style="yellow")
+    OUT.print(f"{result.eligible} of {result.indexed} chunks eligible", style="dim")
+
+
+def print_audit(result: Audit) -> None:
+    """Each check with what was found, and the drift."""
+    rows = [
+        ("FAILED" if check.problem else "ok", check.name, check.promise, check.problem or check.found)
+        for check in result.checks
+    ]
+    OUT.print(table("Audit", ("", "check", "promise", "found"), rows))
+    drift = result.drift
+    if drift is None:
+        OUT.print("no corpus folder compared; name one with --corpus", style="dim")
+        return
+    if not drift:
+        OUT.print("the corpus folder holds what was ingested")
+        return
+    rows = [
+        (kind, source_id)
+        for kind, ids in (
+            ("added", drift.added),
+            ("removed", drift.removed),
+            ("changed", drift.changed),
+        )
+        for source_id in ids
+    ]
+    OUT.print(table("Drift since the ingest", ("", "document"), rows))

@@ -1,0 +1,76 @@
+"""The ingest flow: from a corpus folder to a committed index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from prefect import flow
+from prefect import runtime as prefect_runtime
+from prefect.logging import get_run_logger
+from prefect.states import Completed
+from pydantic import Field
+
+from flows.artifacts import leave_findings, leave_manifest
+from flows.progress import WATCHER
+from flows.tasks import run_as_task
+from rag_core.errors import CorpusError
+from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.verbs.ingest import IngestOptions, Ingested
+from rag_core.verbs.ingest import ingest as run_ingest
+
+if TYPE_CHECKING:
+    from prefect import State
+
+_STATE_NAMES = {"committed": "Committed", "unchanged": "Unchanged", "dry_run": "DryRun"}
+
+
+@flow(name="ingest", persist_result=False, validate_parameters=True)
+def ingest(
+    corpus: Annotated[str, Field(description="Folder of governed documents.")] = "corpus",
+    profile: Annotated[
+        str, Field(description="Packaged profile name, or path of a .toml file.")
+    ] = DEFAULT_PROFILE,
+    state: Annotated[
+        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
+    ] = None,
+    dry_run: Annotated[
+        bool, Field(description="Plan only: say what would be embedded, commit nothing.")
+    ] = False,
+    rebuild: Annotated[
+        bool, Field(description="Embed everything again, under the profile's contract.")
+    ] = False,
+    wait_s: Annotated[
+        float, Field(ge=0, description="Seconds to wait for another ingest before giving up.")
+    ] = 0.0,
+) -> State[Ingested]:
+    """Normalize, chunk, embed, validate and commit a corpus, all or nothing.
+
+    Ends as `Committed`, `Unchanged` or `DryRun`; a failed run leaves the previous index as it
+    was, and the next run resumes with the batches that were finished.
+    """
+    logger = get_run_logger()
+    runtime = Runtime.open(profile, state)
+
+    watcher = WATCHER.get()
+
+    def progress(step: str, done: int, total: int) -> None:
+        logger.info("%s: %d of %d", step, done, total)
+        if watcher is not None:
+            watcher(step, done, total)
+
+    try:
+        done = run_ingest(
+            ports=runtime.ingesting(corpus, lock_timeout_s=wait_s),
+            run_id=runtime.new_run_id(),
+            options=IngestOptions(dry_run=dry_run, rebuild=rebuild),
+            flow_run_id=prefect_runtime.flow_run.id,
+            run_step=run_as_task,
+            progress=progress,
+        )
+    except CorpusError as error:
+        leave_findings(error.findings)
+        raise
+    leave_findings(done.findings)
+    leave_manifest(done)
+    message = f"{done.plan.chunks} chunks, {done.plan.missing} embedded, {done.plan.reused} reused"
+    return Completed(name=_STATE_NAMES[done.outcome], message=message, data=done)

@@ -1,0 +1,80 @@
+"""Results as plain data, for `--json`, artifacts and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rag_core.verbs.answer import Answered, AnswerRun
+    from rag_core.verbs.ingest import Ingested
+
+
+def as_plain(value: Any) -> Any:  # noqa: ANN401 - takes any of our values
+    """Dataclasses become objects, enums their values, dates ISO strings, tuples lists."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list, set, frozenset)):
+        items = sorted(value) if isinstance(value, (set, frozenset)) else value
+        return [as_plain(item) for item in items]
+    return value
+
+
+def answer_view(run: AnswerRun, item: Answered) -> dict[str, Any]:
+    """One answer as an object: question, verdict, what was searched, where it is recorded."""
+    row, verdict = item.record, item.verdict
+    return {
+        "run_id": row.run_id,
+        "question_index": row.question_index,
+        "question": item.question.text,
+        "as_of": row.as_of,
+        "scopes": list(row.scopes),
+        "product": row.product,
+        "profile": row.profile,
+        "variant": row.variant,
+        "outcome": verdict.outcome.value,
+        "reasons": [reason.value for reason in verdict.reasons],
+        "detail": verdict.detail,
+        "flags": [flag.value for flag in verdict.flags],
+        "published": as_plain(verdict.published),
+        "indexed": row.indexed,
+        "eligible": row.eligible,
+        "top_cosine": row.top_cosine,
+        "top_sentence_score": row.top_sentence_score,
+        "calls": as_plain(row.calls),
+        "timings_ms": dict(row.timings_ms),
+        "contract_digest": row.contract_digest,
+        "generation_digest": row.generation_digest,
+        "hits_path": str(run.hits_path),
+        "verdicts_path": str(run.verdicts_path),
+    }
+
+
+def ingest_view(done: Ingested) -> dict[str, Any]:
+    """An ingest as an object: what was planned and done, and what was found."""
+    return {
+        "run_id": done.record.run_id,
+        "outcome": done.outcome,
+        "chunks": done.plan.chunks,
+        "distinct_texts": done.plan.distinct,
+        "reused": done.plan.reused,
+        "to_embed": done.plan.missing,
+        "requests": done.plan.requests,
+        "counts": as_plain(done.manifest.counts) if done.manifest else None,
+        "contract_digest": done.manifest.contract_digest if done.manifest else None,
+        "generation_digest": done.manifest.generation_digest if done.manifest else None,
+        "findings": as_plain(done.findings),
+        "timings_ms": dict(done.record.timings_ms),
+    }

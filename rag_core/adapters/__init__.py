@@ -1,0 +1,1 @@
+"""Where the product touches the world: files, SQLite, Parquet, models."""

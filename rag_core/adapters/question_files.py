@@ -1,0 +1,68 @@
+"""Reads a file of questions: one a line, as plain text or as JSON objects."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rag_core.errors import UsageError
+from rag_core.types.questions import Asked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_QUESTIONS = 100_000
+
+
+class _Line(BaseModel):
+    """One JSON line; an absent key takes the command line's value."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    question: Annotated[str, Field(min_length=1)]
+    as_of: str | None = None
+    scopes: list[str] | None = None
+    product: str | None = None
+    background: str | None = None
+
+
+def read_questions(path: Path, *, defaults: Asked) -> tuple[Asked, ...]:
+    """The questions of a file in its order; blank lines are skipped.
+
+    Raises:
+        UsageError: If the file cannot be read, holds no question, or a line breaks a rule; the
+            line is named.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"questions {path}: cannot be read: {error}") from error
+    numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
+    asked = tuple(_asked(path, n, line, defaults) for n, line in numbered if line)
+    if not 1 <= len(asked) <= MAX_QUESTIONS:
+        raise UsageError(
+            f"questions {path}: want 1 to {MAX_QUESTIONS:,} questions, found {len(asked):,}"
+        )
+    return asked
+
+
+def _asked(path: Path, number: int, line: str, defaults: Asked) -> Asked:
+    if not line.startswith("{"):
+        return Asked(line, defaults.as_of, defaults.scopes, defaults.product, defaults.background)
+    try:
+        row = _Line.model_validate(json.loads(line))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UsageError(f"questions {path}:{number}: not JSON: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"questions {path}:{number}: {key}: {first['msg']}") from error
+    return Asked(
+        text=row.question,
+        as_of=row.as_of or defaults.as_of,
+        scopes=tuple(row.scopes) if row.scopes else defaults.scopes,
+        product=row.product or defaults.product,
+        background=row.background or defaults.background,
+    )

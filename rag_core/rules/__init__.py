@@ -1,0 +1,1 @@
+"""How we decide: pure functions without IO, clock, randomness or logging."""

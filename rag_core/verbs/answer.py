@@ -1,0 +1,266 @@
+"""From questions to verdicts: retrieve, ask for a proposal, judge it, record, and only then show.
+
+    retrieve → (refused? verdict) → chat → gate → record → answer
+
+`run_step` calls each step; a flow passes one that runs the step as a named Prefect task.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rag_core.errors import RagError, RecordError
+from rag_core.rules.gate import judge, refuse
+from rag_core.rules.proposals import parse_reply
+from rag_core.types.ids import Digest
+from rag_core.types.proposals import ChatRequest, MalformedReply, Repair
+from rag_core.types.records import AnswerRecords, CallCounts, HitRecord, VerdictRecord
+from rag_core.types.verdicts import Flag, Outcome, Reason, Verdict
+from rag_core.verbs.retrieve import RetrievalPorts, retrieve
+from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from rag_core.types.ids import RunId
+    from rag_core.types.ports import Chat, Clock, RunLog
+    from rag_core.types.profiles import Profile
+    from rag_core.types.proposals import AnswerProposal, ChatReply
+    from rag_core.types.questions import Question
+    from rag_core.types.retrieval import Retrieval
+
+VARIANT = "direct"
+"""Excerpts go into the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPorts:
+    """What answering needs from the world."""
+
+    retrieval: RetrievalPorts
+    make_chat: Callable[[], Chat]
+    """Called only when there is something to propose from (promise 4)."""
+    run_log: RunLog
+    clock: Clock
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that retrieval, gate and log share."""
+        return self.retrieval.profile
+
+
+@dataclass(frozen=True, slots=True)
+class RunIds:
+    """Names one run in the log."""
+
+    run_id: RunId
+    flow_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a proposer said, read, and how often it was asked."""
+
+    reply: AnswerProposal | MalformedReply
+    chat_calls: int
+    repair_calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One question with its verdict; the retrieval is absent when the run failed before it."""
+
+    question: Question
+    verdict: Verdict
+    retrieval: Retrieval | None
+    record: VerdictRecord
+    error: RagError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRun:
+    """All answers of one run, durable in the log at these paths."""
+
+    answers: tuple[Answered, ...]
+    hits_path: Path
+    verdicts_path: Path
+
+
+def answer(
+    questions: Sequence[Question],
+    *,
+    ports: AnswerPorts,
+    ids: RunIds,
+    run_step: RunStep = call_plainly,
+    on_answer: Callable[[int, int], None] = lambda done, total: None,
+) -> AnswerRun:
+    """One verdict per question in order, recorded before it is returned (promise 10).
+
+    A question that fails becomes a `failed` verdict with its error attached; the others go on.
+
+    Raises:
+        RecordError: If the log cannot be written; then nothing may be shown.
+    """
+    started_at = ports.clock.now()
+    answers = []
+    for index, question in enumerate(questions):
+        answers.append(_answer_one(index, question, ports, ids, started_at, run_step))
+        on_answer(index + 1, len(questions))
+    records = AnswerRecords(
+        run_id=ids.run_id,
+        started_at=started_at,
+        hits=tuple(hit for item in answers for hit in _hit_records(ids.run_id, item)),
+        verdicts=tuple(item.record for item in answers),
+    )
+    hits_path, verdicts_path = run_step("record", record, records, run_log=ports.run_log)
+    return AnswerRun(tuple(answers), hits_path, verdicts_path)
+
+
+def propose(retrieval: Retrieval, *, make_chat: Callable[[], Chat]) -> Proposed:
+    """Ask a new chat client for a proposal; a malformed reply gets one repair attempt.
+
+    Raises:
+        ProviderError: If the provider fails.
+    """
+    chat = make_chat()
+    request = ChatRequest(retrieval.question, retrieval.excerpts, retrieval.sentences)
+    first = chat.propose(request)
+    parsed = parse_reply(first.text)
+    if not isinstance(parsed, MalformedReply):
+        return Proposed(parsed, 1, 0, *_tokens(first))
+    repair = Repair(reply=first.text, problem=parsed.problem)
+    second = chat.propose(replace(request, repair=repair))
+    return Proposed(parse_reply(second.text), 2, 1, *_tokens(first, second))
+
+
+def gate(proposed: Proposed, retrieval: Retrieval, *, profile: Profile) -> Verdict:
+    """The verdict on a proposal: exact quotations of eligible, retrieved text, or a refusal."""
+    verdict = judge(
+        proposed.reply,
+        retrieval.excerpts,
+        eligibility=retrieval.eligibility,
+        settings=profile.gate,
+    )
+    return _with_calibration(verdict, profile)
+
+
+def record(records: AnswerRecords, *, run_log: RunLog) -> tuple[Path, Path]:
+    """Make hits and verdicts durable; returns their paths.
+
+    Raises:
+        RecordError: If either file cannot be written.
+    """
+    return run_log.write_answers(records)
+
+
+def _answer_one(
+    index: int,
+    question: Question,
+    ports: AnswerPorts,
+    ids: RunIds,
+    started_at: datetime,
+    run_step: RunStep,
+) -> Answered:
+    steps = TimedSteps(run_step, ports.clock)
+    retrieval = proposed = error = None
+    try:
+        retrieval = steps("retrieve", retrieve, question, ports=ports.retrieval)
+        if retrieval.refusal is not None:
+            refusal = refuse(retrieval.refusal, retrieval.refusal_detail)
+            verdict = _with_calibration(refusal, ports.profile)
+        else:
+            proposed = steps("chat", propose, retrieval, make_chat=ports.make_chat)
+            verdict = steps("gate", gate, proposed, retrieval, profile=ports.profile)
+    except RecordError:
+        raise
+    except Exception as failure:  # noqa: BLE001 - a failure is a row of the log, whatever it is
+        error = _as_rag_error(failure)
+        verdict = Verdict(Outcome.FAILED, (Reason(error.reason),), detail=str(error))
+    row = _verdict_record(
+        index, question, verdict, retrieval, proposed, ports.profile, ids, started_at, steps
+    )
+    return Answered(question, verdict, retrieval, row, error)
+
+
+def _as_rag_error(failure: Exception) -> RagError:
+    if isinstance(failure, RagError):
+        return failure
+    bug = RagError(f"internal error, please report it: {type(failure).__name__}: {failure}")
+    bug.__cause__ = failure
+    return bug
+
+
+def _with_calibration(verdict: Verdict, profile: Profile) -> Verdict:
+    if profile.abstention.calibrated:
+        return verdict
+    return replace(verdict, flags=(*verdict.flags, Flag.UNCALIBRATED))
+
+
+def _tokens(*replies: ChatReply) -> tuple[int | None, int | None]:
+    counted = [(r.input_tokens, r.output_tokens) for r in replies]
+    inputs = [i for i, _ in counted if i is not None]
+    outputs = [o for _, o in counted if o is not None]
+    return (sum(inputs) if inputs else None, sum(outputs) if outputs else None)
+
+
+def _verdict_record(  # noqa: PLR0913 - a log row gathers the whole run
+    index: int,
+    question: Question,
+    verdict: Verdict,
+    retrieval: Retrieval | None,
+    proposed: Proposed | None,
+    profile: Profile,
+    ids: RunIds,
+    started_at: datetime,
+    steps: TimedSteps,
+) -> VerdictRecord:
+    text = "\n".join(filter(None, (question.text, question.background)))
+    sentences = retrieval.sentences if retrieval else ()
+    candidates = retrieval.candidates if retrieval else ()
+    return VerdictRecord(
+        run_id=ids.run_id,
+        question_index=index,
+        flow_run_id=ids.flow_run_id,
+        started_at=started_at,
+        question=question if profile.log.question == "full" else None,
+        question_digest=Digest(hashlib.sha256(text.encode()).hexdigest()),
+        as_of=question.as_of.isoformat(),
+        scopes=question.scopes,
+        product=question.product,
+        variant=VARIANT,
+        profile=profile.name,
+        contract_digest=retrieval.contract_digest if retrieval else None,
+        generation_digest=retrieval.generation_digest if retrieval else None,
+        verdict=verdict,
+        min_cosine=profile.retrieval.min_cosine,
+        abstain_threshold=profile.abstention.threshold,
+        indexed=retrieval.indexed if retrieval else 0,
+        eligible=retrieval.eligible if retrieval else 0,
+        top_cosine=max((c.cosine for c in candidates), default=None),
+        top_sentence_score=max((s.score for s in sentences), default=None),
+        calls=CallCounts(
+            host_calls=1 if retrieval else 0,
+            chat_calls=proposed.chat_calls if proposed else 0,
+            repair_calls=proposed.repair_calls if proposed else 0,
+            embedding_calls=retrieval.embedding_calls if retrieval else 0,
+        ),
+        input_tokens=proposed.input_tokens if proposed else None,
+        output_tokens=proposed.output_tokens if proposed else None,
+        timings_ms=tuple(steps.timings_ms),
+    )
+
+
+def _hit_records(run_id: RunId, item: Answered) -> tuple[HitRecord, ...]:
+    if item.retrieval is None:
+        return ()
+    return tuple(
+        HitRecord(run_id, item.record.question_index, c, c.chunk_id.rsplit("#", 1)[0])
+        for c in item.retrieval.candidates
+    )

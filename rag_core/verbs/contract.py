@@ -1,0 +1,83 @@
+"""Promise 6: an index answers only under its own contract, and under the same model.
+
+Used by every verb that embeds something to hold it against stored vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_core.errors import ContractMismatchError
+from rag_core.rules.dense import cosine
+from rag_core.rules.manifest import contract_differences
+from rag_core.rules.segmentation import SPLITTER_ID
+from rag_core.rules.vectors import check_vectors
+from rag_core.types.index import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from rag_core.types.chunks import FloatMatrix
+    from rag_core.types.index import Manifest
+    from rag_core.types.ports import Embedder
+    from rag_core.types.profiles import Profile
+
+MIN_CANARY_COSINE = 0.999
+"""Below this the model behind the name is another one (DESIGN section 4)."""
+
+CANARY_TEXTS = (
+    "Expenses are reimbursed within 30 days of the receipt's date.",
+    "Hold the power button for ten seconds to reset the device.",
+    "Only the data protection officer may approve an exception.",
+)
+"""Fixed texts of three kinds: a policy with a number, an instruction, a restriction."""
+
+
+def require_contract(manifest: Manifest, profile: Profile, embedder: Embedder) -> None:
+    """Return when index and profile agree on every field but the corpus digest.
+
+    Raises:
+        ContractMismatchError: Naming each field that differs, with both sides.
+    """
+    differences = contract_differences(
+        manifest.contract,
+        profile_side=embedder.contract,
+        chunking=profile.chunking,
+        splitter=SPLITTER_ID,
+        schema_version=SCHEMA_VERSION,
+    )
+    if differences:
+        raise ContractMismatchError(
+            f"index and profile {profile.name!r} differ: {'; '.join(differences)}. "
+            "Run: rag ingest --rebuild, or use the profile that built the index"
+        )
+
+
+def require_same_model(manifest: Manifest, embedder: Embedder) -> None:
+    """Embed one canary again and compare it with the manifest's vector; one request.
+
+    Raises:
+        ContractMismatchError: If the cosine lies below `MIN_CANARY_COSINE`.
+        ProviderError: If the embedder fails.
+    """
+    canary = manifest.canaries[0]
+    vector = embed_checked(embedder, (canary.text,), what="canary")[0]
+    found = cosine(vector, canary.vector)
+    if found < MIN_CANARY_COSINE:
+        raise ContractMismatchError(
+            f"model {embedder.contract.model!r} is not the one that built the index: a canary "
+            f"text has cosine {found:.4f} to its stored vector, want at least "
+            f"{MIN_CANARY_COSINE}. Run: rag ingest --rebuild"
+        )
+
+
+def embed_checked(embedder: Embedder, texts: tuple[str, ...], *, what: str) -> FloatMatrix:
+    """One checked vector per text in order, shape (len(texts), dimension), float32.
+
+    Raises:
+        ProviderError: If the reply has another count, shape or dimension, or a vector that is
+            zero or not finite (promise 8).
+    """
+    vectors = embedder.embed(texts)
+    check_vectors(
+        vectors, count=len(texts), dimension=embedder.contract.dimension, what=what
+    )
+    return vectors

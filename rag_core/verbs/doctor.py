@@ -1,0 +1,88 @@
+"""Checks of the installation and the state, each with what to do when it is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_core.errors import LockedError, NoIndexError, RagError
+from rag_core.verbs.contract import CANARY_TEXTS, embed_checked, require_contract
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from rag_core.types.ports import Embedder, IndexStore
+    from rag_core.types.profiles import Profile
+
+MIN_FREE_BYTES = 500_000_000
+"""Room for an index of some 50,000 chunks beside the old one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """One check; `next_step` is empty when all is well."""
+
+    name: str
+    ok: bool
+    found: str
+    next_step: str = ""
+
+
+def check_embedder(embedder: Embedder) -> HealthCheck:
+    """Whether the embedder loads, its checksum holds, and a text gets a sound vector."""
+    name = "embedding model"
+    try:
+        vectors = embed_checked(embedder, CANARY_TEXTS[:1], what="check")
+    except RagError as error:
+        return HealthCheck(name, False, str(error), "reinstall from the lock file")
+    contract = embedder.contract
+    found = f"{contract.provider} {contract.model}, dimension {vectors.shape[1]}"
+    return HealthCheck(name, True, found)
+
+
+def check_state(root: Path) -> HealthCheck:
+    """Whether the state root can be written and has room."""
+    name = "state root"
+    nearest = root
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        step = "name a folder of yours with --state or RAG_STATE_ROOT"
+        return HealthCheck(name, False, f"{root}: not a writable folder", step)
+    free = shutil.disk_usage(nearest).free
+    if free < MIN_FREE_BYTES:
+        return HealthCheck(name, False, f"{root}: {free / 1e6:,.0f} MB free", "make room")
+    return HealthCheck(name, True, f"{root}: writable, {free / 1e9:,.1f} GB free")
+
+
+def check_index(store: IndexStore, profile: Profile, embedder: Embedder) -> HealthCheck:
+    """Whether there is an index, whole and of this profile's contract."""
+    name = "index"
+    try:
+        with store.open() as snapshot:
+            manifest = snapshot.manifest
+            require_contract(manifest, profile, embedder)
+    except NoIndexError:
+        return HealthCheck(name, True, "none yet", "run: rag ingest")
+    except RagError as error:
+        return HealthCheck(name, False, str(error), "run: rag ingest --rebuild")
+    counts = manifest.counts
+    found = (
+        f"{counts.sources} sources, {counts.chunks} chunks, generation "
+        f"{manifest.generation_digest[:12]} of {manifest.created_at:%Y-%m-%d %H:%M} UTC"
+    )
+    return HealthCheck(name, True, found)
+
+
+def check_lock(lock: Callable[[], AbstractContextManager[object]]) -> HealthCheck:
+    """Whether an ingest runs now; a lock of a dead process is free by itself."""
+    name = "ingest lock"
+    try:
+        with lock():
+            return HealthCheck(name, True, "free")
+    except LockedError:
+        return HealthCheck(name, True, "held: an ingest runs now")
