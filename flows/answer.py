@@ -13,10 +13,10 @@ from pydantic import Field
 from flows.artifacts import leave_verdict
 from flows.tasks import run_as_task
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs.answer import AnswerRun, RunIds
 from rag_core.verbs.answer import answer as run_answer
-from rag_core.types.questions import Asked
 from rag_core.verbs.requests import resolve_question
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def _run_name() -> str:
 @flow(name="answer", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
 def answer(
     question: Annotated[str, Field(description="The question, in plain words.")],
+    *,
     as_of: Annotated[
         str | None, Field(description="Day as YYYY-MM-DD; empty: today in the profile's zone.")
     ] = None,

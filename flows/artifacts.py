@@ -34,15 +34,21 @@ def leave_verdict(run: AnswerRun, item: Answered, profile: Profile) -> None:
             f"### {_escaped(text.title)}",
             f"> {_quoted(text.text)}" if full else f"> ({len(text.text)} characters)",
             "",
-            f"`{text.chunk_id}` at {text.span.start}..{text.span.end}, {_escaped(text.path)}, "
-            f"valid {text.valid_from.isoformat()} to {until}, {text.match.value} match",
+            (
+                f"`{text.chunk_id}` at {text.span.start}..{text.span.end}, {_escaped(text.path)}, "
+                f"valid {text.valid_from.isoformat()} to {until}, {text.match.value} match"
+            ),
             "",
         ]
     lines += [
         "| asked | eligible chunks | flags | recorded in |",
         "|---|---|---|---|",
-        f"| as of {row.as_of}, scopes {', '.join(row.scopes)} | {row.eligible} of {row.indexed} "
-        f"| {', '.join(f.value for f in verdict.flags) or 'none'} | `{run.verdicts_path.name}` |",
+        (
+            f"| as of {row.as_of}, scopes {', '.join(row.scopes)} "
+            f"| {row.eligible} of {row.indexed} "
+            f"| {', '.join(f.value for f in verdict.flags) or 'none'} "
+            f"| `{run.verdicts_path.name}` |"
+        ),
     ]
     _leave(
         lambda: create_markdown_artifact(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +14,9 @@ from rag_core.errors import CorpusError, RagError, UsageError
 
 if TYPE_CHECKING:
     from rag_core.runtime import Runtime
-    from rag_core.types.questions import Question
+    from rag_core.types.questions import Asked, Question
     from rag_core.verbs.answer import AnswerRun
     from rag_core.verbs.ingest import Ingested
-    from rag_core.types.questions import Asked
 
 REFUSED_EXIT = 3
 INTERRUPTED_EXIT = 130
@@ -217,9 +216,7 @@ def show(
     from rag_core.verbs.show import show as run_show
 
     runtime = Runtime.open(profile, state)
-    shown = run_show(
-        name, store=runtime.store, run_log=runtime.run_log, profile=runtime.profile
-    )
+    shown = run_show(name, store=runtime.store, run_log=runtime.run_log, profile=runtime.profile)
     if as_json:
         _print_json(shown)
     else:
@@ -316,9 +313,7 @@ def _show_ingest(done: Ingested, *, as_json: bool) -> None:
         print_ingest(done)
 
 
-def _show_answer(
-    run: AnswerRun, runtime: Runtime, *, explain: str | None, as_json: bool
-) -> None:
+def _show_answer(run: AnswerRun, runtime: Runtime, *, explain: str | None, as_json: bool) -> None:
     from flows.console import print_answer, print_explanation
     from flows.views import answer_view, as_plain
     from rag_core.types.verdicts import Outcome
@@ -363,7 +358,7 @@ def _answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool
             resolved,
             ports=runtime.answering,
             ids=RunIds(runtime.new_run_id()),
-            on_answer=lambda done, total: progress("answer", done, total),
+            progress=progress,
         )
     if as_json:
         for item in run.answers:

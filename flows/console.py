@@ -171,7 +171,12 @@ def print_probe(result: Probe) -> None:
 def print_audit(result: Audit) -> None:
     """Each check with what was found, and the drift."""
     rows = [
-        ("FAILED" if check.problem else "ok", check.name, check.promise, check.problem or check.found)
+        (
+            "FAILED" if check.problem else "ok",
+            check.name,
+            check.promise,
+            check.problem or check.found,
+        )
         for check in result.checks
     ]
     OUT.print(table("Audit", ("", "check", "promise", "found"), rows))
@@ -182,7 +187,7 @@ def print_audit(result: Audit) -> None:
     if not drift:
         OUT.print("the corpus folder holds what was ingested")
         return
-    rows = [
+    drifted = [
         (kind, source_id)
         for kind, ids in (
             ("added", drift.added),
@@ -191,4 +196,4 @@ def print_audit(result: Audit) -> None:
         )
         for source_id in ids
     ]
-    OUT.print(table("Drift since the ingest", ("", "document"), rows))
+    OUT.print(table("Drift since the ingest", ("", "document"), drifted))

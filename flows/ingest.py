@@ -15,7 +15,7 @@ from flows.progress import WATCHER
 from flows.tasks import run_as_task
 from rag_core.errors import CorpusError
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
-from rag_core.verbs.ingest import IngestOptions, Ingested
+from rag_core.verbs.ingest import Ingested, IngestOptions
 from rag_core.verbs.ingest import ingest as run_ingest
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _STATE_NAMES = {"committed": "Committed", "unchanged": "Unchanged", "dry_run": "
 @flow(name="ingest", persist_result=False, validate_parameters=True)
 def ingest(
     corpus: Annotated[str, Field(description="Folder of governed documents.")] = "corpus",
+    *,
     profile: Annotated[
         str, Field(description="Packaged profile name, or path of a .toml file.")
     ] = DEFAULT_PROFILE,

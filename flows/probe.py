@@ -12,9 +12,9 @@ from pydantic import Field
 from flows import tasks
 from flows.artifacts import leave_ranking
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.types.questions import Asked
 from rag_core.verbs.probe import Probe
 from rag_core.verbs.probe import probe as run_probe
-from rag_core.types.questions import Asked
 from rag_core.verbs.requests import resolve_question
 
 
@@ -27,6 +27,7 @@ def _run_name() -> str:
 @flow(name="probe", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
 def probe(
     question: Annotated[str, Field(description="The question, in plain words.")],
+    *,
     limit: Annotated[int, Field(ge=1, description="Most hits to show.")] = 10,
     as_of: Annotated[
         str | None, Field(description="Day as YYYY-MM-DD; empty: today in the profile's zone.")

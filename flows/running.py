@@ -10,7 +10,7 @@ from flows.console import ERR
 from flows.environment import api_configured, prepare_prefect
 from flows.progress_bar import progress_bar
 from rag_core.errors import RagError, UsageError
-from rag_core.runtime import Runtime, StatePaths, state_root
+from rag_core.runtime import Runtime, StatePaths
 from rag_core.verbs.answer import RunIds
 from rag_core.verbs.answer import answer as answer_plainly
 from rag_core.verbs.audit import audit as audit_plainly
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from rag_core.types.questions import Asked
     from rag_core.verbs.answer import AnswerRun
     from rag_core.verbs.audit import Audit
     from rag_core.verbs.ingest import Ingested
     from rag_core.verbs.probe import Probe
-    from rag_core.types.questions import Asked
 
 R = TypeVar("R")
 
@@ -79,9 +79,7 @@ def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -
     question = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
 
     def plainly() -> AnswerRun:
-        return answer_plainly(
-            [question], ports=runtime.answering, ids=RunIds(runtime.new_run_id())
-        )
+        return answer_plainly([question], ports=runtime.answering, ids=RunIds(runtime.new_run_id()))
 
     def flowing() -> AnswerRun:
         from flows.answer import answer
@@ -101,9 +99,7 @@ def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -
     return _flow_or_plain(flowing, plainly, runtime, as_flow=as_flow)
 
 
-def run_probe(
-    asked: Asked, runtime: Runtime, *, profile: str, limit: int, as_flow: bool
-) -> Probe:
+def run_probe(asked: Asked, runtime: Runtime, *, profile: str, limit: int, as_flow: bool) -> Probe:
     """The dense ranking of one question."""
     question = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 from prefect import serve
-from prefect.schedules import Cron
+from prefect.schedules import Cron, Schedule
 
 from flows.answer import answer
 from flows.audit import audit
 from flows.ingest import ingest
 from flows.probe import probe
 from rag_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from prefect.deployments.runner import RunnerDeployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +40,24 @@ def serve_flows(options: ServeOptions) -> None:
         UsageError: If the cron expression or the time zone is invalid.
     """
     shared = {"profile": options.profile, "state": options.state}
-    ingesting = ingest.to_deployment(
-        name="ingest",
-        description="Bring the index in line with the corpus folder.",
-        parameters={**shared, "corpus": options.corpus},
-        schedules=_schedules(options),
-        concurrency_limit=1,
-        tags=["rag"],
-    )
-    others = [
-        flow.to_deployment(name=flow.name, parameters=shared, tags=["rag"])
-        for flow in (answer, probe)
+    with_corpus = {**shared, "corpus": options.corpus}
+    deployments = [
+        ingest.to_deployment(
+            name="ingest",
+            parameters=with_corpus,
+            schedules=_schedules(options),
+            concurrency_limit=1,
+            tags=["rag"],
+        ),
+        answer.to_deployment(name="answer", parameters=shared, tags=["rag"]),
+        probe.to_deployment(name="probe", parameters=shared, tags=["rag"]),
+        audit.to_deployment(name="audit", parameters=with_corpus, tags=["rag"]),
     ]
-    auditing = audit.to_deployment(
-        name="audit", parameters={**shared, "corpus": options.corpus}, tags=["rag"]
-    )
-    serve(ingesting, *others, auditing, limit=options.limit)
+    # Typed as maybe a coroutine; called from synchronous code it is the deployment itself.
+    serve(*cast("list[RunnerDeployment]", deployments), limit=options.limit)
 
 
-def _schedules(options: ServeOptions) -> list[Cron] | None:
+def _schedules(options: ServeOptions) -> list[Schedule] | None:
     if options.cron is None:
         return None
     try:

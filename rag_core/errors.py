@@ -1,7 +1,7 @@
-"""The error tree. Every error that stops a run is one of these, and each knows its exit code.
+"""The error tree. Every error that stops a run is one of these and knows its exit code.
 
     RagError                    1  a bug, or something nobody foresaw
-    ├── UsageError              2  the caller asked for something that does not exist or is not allowed
+    ├── UsageError              2  the request asks for what does not exist or is not allowed
     ├── CorpusError             4  the corpus has findings of severity `error`
     ├── NoIndexError            5  nothing was ingested under this state root
     ├── ContractMismatchError   5  the index was built under another contract than the profile's

@@ -49,7 +49,9 @@ EMBEDDERS: dict[str, Callable[[Profile], Embedder]] = {
     "embedded": lambda profile: MiniLmEmbedder(profile.embedding),
 }
 CHATS: dict[str, Callable[[Profile], Chat]] = {
-    "extractive": lambda profile: ExtractiveChat(sentences=profile.chat.sentences),
+    "extractive": lambda profile: ExtractiveChat(
+        sentences=profile.chat.sentences, max_chars=profile.gate.publish_chars
+    ),
 }
 
 
@@ -151,9 +153,7 @@ class Runtime:
     @cached_property
     def retrieval(self) -> RetrievalPorts:
         """Ports of retrieval; one memory per runtime."""
-        return RetrievalPorts(
-            self.profile, self.store, self.embedder, ExactScan(), ProcessMemory()
-        )
+        return RetrievalPorts(self.profile, self.store, self.embedder, ExactScan(), ProcessMemory())
 
     @cached_property
     def answering(self) -> AnswerPorts:
@@ -168,7 +168,7 @@ class Runtime:
 
     def corpus(self, folder: str | os.PathLike[str]) -> CorpusReader:
         """A reader of this corpus folder."""
-        return CorpusFolder(Path(folder))
+        return CorpusFolder(Path(folder), default_language=self.profile.languages[0])
 
     def ingesting(
         self, folder: str | os.PathLike[str], *, lock_timeout_s: float = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,10 @@ if TYPE_CHECKING:
 
 LARGEST_FILE_BYTES = 20_000_000
 """A governed text is far smaller; what is larger is an export, or no text."""
-SPLITTING_LANGUAGE = "en"
-"""For sentence bounds where neither the document nor the profile names a language."""
 
 # What corpus.yaml could have explained, had it been sound: left out while it has errors.
 _EXPLAINED_BY_CONFIG = frozenset({"missing_front_matter", "missing_field", "unknown_field"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class CorpusFolder:
@@ -37,7 +37,7 @@ class CorpusFolder:
             default_language: For sentence bounds of documents that declare no language.
         """
         self._root = path
-        self._default_language = default_language or SPLITTING_LANGUAGE
+        self._default_language = default_language
 
     def scan(self) -> tuple[SourceFile, ...]:
         """Every file that is not hidden, in ordinal order of path.
@@ -109,9 +109,7 @@ class CorpusFolder:
             if self._place_problem(empty) is None:
                 with (self._root / path).open("rb") as file:
                     content = file.read(LARGEST_FILE_BYTES + 1)
-        # A name that is no UTF-8 stays legible in findings and records.
-        legible = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        return SourceFile(legible, content)
+        return SourceFile(_legible(path), content)
 
     def _place_problem(self, file: SourceFile) -> Finding | None:
         """Why the path is no readable file of this folder; None if it is one, or is absent."""
@@ -155,6 +153,12 @@ class CorpusFolder:
             return CorpusConfig(), (*findings, *decoded.findings)
         config, wrong = read_corpus_config(decoded.text)
         return config, (*findings, *decoded.findings, *wrong)
+
+
+def _legible(path: str) -> str:
+    """The path as findings and records may show it, escapes for what is no UTF-8 and controls."""
+    decoded = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", decoded)
 
 
 def _raise(error: OSError) -> None:

@@ -38,7 +38,7 @@ class CorpusReading:
     """What comes together while the files are read one after the other."""
 
     config: CorpusConfig
-    default_language: str
+    default_language: str | None
     documents: list[Document] = field(default_factory=list)
     declared: list[DeclaredId] = field(default_factory=list)
     codes: set[str] = field(default_factory=set)

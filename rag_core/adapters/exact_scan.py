@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 class ExactScan:
     """Implements `VectorRanker`; O(eligible chunks x dimension)."""
 
-    def rank(
-        self, query: FloatVector, snapshot: IndexSnapshot, eligible: EligibleSet
-    ) -> Ranking:
+    def rank(self, query: FloatVector, snapshot: IndexSnapshot, eligible: EligibleSet) -> Ranking:
         """All eligible chunks by cosine, best first; ties in ordinal order of chunk id."""
         ids = eligible.ids
         return rank_by_cosine(query, ids, snapshot.vectors(ids))

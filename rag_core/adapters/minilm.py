@@ -156,7 +156,6 @@ class MiniLmEmbedder:
                 # Nothing is cut silently, and "[SEP]" in a text is text: with no added tokens
                 # the library finds no special token, and `_run` puts CLS and SEP itself.
                 settings |= {"truncation": None, "padding": None, "added_tokens": []}
-                settings["post_processor"] = None
                 self._tokenizer = Tokenizer.from_str(json.dumps(settings))
             return self._tokenizer
 

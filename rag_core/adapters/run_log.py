@@ -1,4 +1,4 @@
-"""The run log: Parquet below `runs/` of a state root, durable before an answer is shown.
+"""The run log: Parquet below `state/runs/`, durable before an answer is shown.
 
 Promise 10: hits first, then verdicts; the rename of the verdicts' file is the commit.
 """
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from rag_core.types.records import AnswerRecords, IngestRecord
 
-RUNS = "runs"
 _RUN_ID = re.compile(r"[A-Za-z0-9-]{1,128}")
 
 
@@ -33,11 +32,11 @@ class RunLogFolder:
     """A `RunLog` in a folder.
 
     Args:
-        root: The state root.
+        root: `runs` below the state root.
     """
 
     def __init__(self, root: Path) -> None:
-        self._folder = root / RUNS
+        self._folder = root
 
     def write_answers(self, records: AnswerRecords) -> tuple[Path, Path]:
         """Write hits, then verdicts (whose rename is the commit); returns both paths.

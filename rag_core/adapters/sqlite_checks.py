@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from rag_core.adapters.sqlite_rows import NEXT_STEP
@@ -10,7 +11,7 @@ from rag_core.rules.digests import root_digest
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from rag_core.types.index import Manifest
 
@@ -39,7 +40,8 @@ def verify_stored(connection: sqlite3.Connection, manifest: Manifest, where: str
     _verify_counts(connection, manifest, where)
     _verify_references(connection, where)
     try:
-        root = root_digest(_digest_rows(connection))
+        with closing(_digest_rows(connection)) as rows:  # its cursor ends before the connection
+            root = root_digest(rows)
     except TypeError as error:  # a NULL where the schema of another file allows one
         raise IntegrityError(f"{where}: a digest column is empty. {NEXT_STEP}") from error
     if root != manifest.root:
@@ -80,6 +82,6 @@ def _verify_references(connection: sqlite3.Connection, where: str) -> None:
             )
 
 
-def _digest_rows(connection: sqlite3.Connection) -> Iterator[tuple[str, ...]]:
+def _digest_rows(connection: sqlite3.Connection) -> Generator[tuple[str, ...], None, None]:
     for query in _ROOT_QUERIES:
         yield from connection.execute(query)

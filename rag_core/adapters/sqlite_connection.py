@@ -37,6 +37,8 @@ def translated_errors(where: str) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeDecodeError as error:  # a damaged byte in a text, as the module reports it
+        raise _damaged_file(where, error) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in _LOCKED:
@@ -49,10 +51,14 @@ def translated_errors(where: str) -> Iterator[None]:
                 f"{where}: the state root cannot take or give the index ({error}). Check free "
                 "space and permissions, or choose another state root with --state"
             ) from error
-        raise IntegrityError(
-            f"{where}: expected a sound SQLite index, found: {error}. Move the file away (other "
-            "modules may have tables in it), then run: rag ingest"
-        ) from error
+        raise _damaged_file(where, error) from error
+
+
+def _damaged_file(where: str, error: Exception) -> IntegrityError:
+    return IntegrityError(
+        f"{where}: expected a sound SQLite index, found: {error}. Move the file away (other "
+        "modules may have tables in it), then run: rag ingest"
+    )
 
 
 def connect_reader(path: Path, *, busy_timeout_s: float) -> sqlite3.Connection:

@@ -65,9 +65,11 @@ def read_chunk(row: Values, where: str) -> StoredChunk:
             vector_key=row["vector_key"],
             windows=row["windows"],
         )
+        found = digests.chunk_metadata_digest(
+            chunk, vector_key=chunk.vector_key, windows=chunk.windows
+        )
     except (TypeError, ValueError, OverflowError) as error:
         raise damaged(where, place, error, "well-formed columns") from error
-    found = digests.chunk_metadata_digest(chunk, vector_key=chunk.vector_key, windows=chunk.windows)
     check_digest(where, f"{place}: metadata", found, row["metadata_digest"])
     return chunk
 
@@ -79,7 +81,7 @@ def read_source(row: Values, where: str) -> SourceText:
         IntegrityError: If a column is malformed or differs from when it was written.
     """
     place = f"rag_sources {row['id']}"
-    check_digest(where, f"{place}: text", digests.text_digest(row["text"]), row["text_digest"])
+    check_text(where, f"{place}: text", row["text"], row["text_digest"])
     try:
         source = SourceText(
             id=row["id"],
@@ -96,9 +98,9 @@ def read_source(row: Values, where: str) -> SourceText:
             file_digest=row["file_digest"],
             digest=row["text_digest"],
         )
+        found = digests.source_metadata_digest(source)
     except (TypeError, ValueError, OverflowError) as error:
         raise damaged(where, place, error, "well-formed columns") from error
-    found = digests.source_metadata_digest(source)
     check_digest(where, f"{place}: metadata", found, row["metadata_digest"])
     return source
 
@@ -110,7 +112,7 @@ def read_product(row: Values, where: str) -> ProductSheet:
         IntegrityError: If the row is malformed or differs from when it was written.
     """
     place = f"rag_products {row['code']}"
-    check_digest(where, place, digests.text_digest(row["sheet"]), row["digest"])
+    check_text(where, place, row["sheet"], row["digest"])
     try:
         sheet = sheet_from_value(json.loads(row["sheet"]))
     except (TypeError, ValueError, KeyError) as error:
@@ -120,7 +122,7 @@ def read_product(row: Values, where: str) -> ProductSheet:
     return sheet
 
 
-def read_vector(content: bytes, expected: str, dimension: int, place: str) -> FloatVector:
+def read_vector(content: object, expected: str, dimension: int, place: str) -> FloatVector:
     """A vector of shape (dimension,), float32; length and digest verified.
 
     Args:
@@ -129,9 +131,9 @@ def read_vector(content: bytes, expected: str, dimension: int, place: str) -> Fl
         dimension: The contract's.
         place: File and chunk, for messages.
     """
-    if len(content) != dimension * 4:
+    if not isinstance(content, bytes) or len(content) != dimension * 4:
         raise IntegrityError(
-            f"{place}: vector has {len(content)} bytes, expected {dimension * 4}. {NEXT_STEP}"
+            f"{place}: vector has {_length(content)} bytes, expected {dimension * 4}. {NEXT_STEP}"
         )
     found = digests.sha256_hex(content)
     if found != expected:
@@ -153,6 +155,22 @@ def _read_governance(row: Values) -> Governance:
         valid_until=None if until is None else date.fromordinal(until),
         product=row["product"],
     )
+
+
+def _length(content: object) -> object:
+    return len(content) if isinstance(content, bytes) else f"no ({type(content).__name__})"
+
+
+def check_text(where: str, place: str, text: object, expected: str) -> str:
+    """The stored text, if its digest is the expected one.
+
+    Raises:
+        IntegrityError: If it is another text, or (in a damaged file) none.
+    """
+    if not isinstance(text, str):
+        raise damaged(where, place, f"a value of type {type(text).__name__}", "a text")
+    check_digest(where, place, digests.text_digest(text), expected)
+    return text
 
 
 def check_digest(where: str, place: str, found: str, expected: str) -> None:

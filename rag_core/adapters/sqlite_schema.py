@@ -154,22 +154,28 @@ def check_shape(connection: sqlite3.Connection, where: str) -> None:
     found = {table: _found_columns(connection, table) for table in TABLES}
     if "schema_version" in found["rag_manifest"]:
         for (version,) in connection.execute("SELECT schema_version FROM rag_manifest"):
-            if version != SCHEMA_VERSION:
-                remedy = (
-                    "Use the newer code that wrote it, or another state root"
-                    if version > SCHEMA_VERSION
-                    else "Run: rag ingest --rebuild"
-                )
-                raise ContractMismatchError(
-                    f"{where}: index has schema version {version}, this code reads and writes "
-                    f"{SCHEMA_VERSION}. {remedy}"
-                )
+            _check_version(version, where)
     for table in TABLES:
         if found[table] != columns(table):
             raise IntegrityError(
                 f"{where}: {table} has columns {', '.join(found[table]) or 'none'}, expected "
                 f"{', '.join(columns(table))}. Drop the tables rag_*, then run: rag ingest"
             )
+
+
+def _check_version(version: object, where: str) -> None:
+    if version == SCHEMA_VERSION:
+        return
+    newer = isinstance(version, int) and version > SCHEMA_VERSION
+    remedy = (
+        "Use the newer code that wrote it, or another state root"
+        if newer
+        else "Drop the tables rag_*, then run: rag ingest"
+    )
+    raise ContractMismatchError(
+        f"{where}: index has schema version {version}, this code reads and writes "
+        f"{SCHEMA_VERSION}. {remedy}"
+    )
 
 
 def _found_columns(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from rag_core.adapters import sqlite_rows as rows
 from rag_core.adapters.sqlite_connection import translated_errors
-from rag_core.rules.digests import text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,9 +54,8 @@ class SqliteSnapshot:
             chunk_ids,
         ):
             place = f"rag_chunk_texts {row['id']}"
-            found = text_digest(row["text"])
-            rows.check_digest(self._where, place, found, row["text_digest"])
-            texts[row["id"]] = row["text"]
+            stored = rows.check_text(self._where, place, row["text"], row["text_digest"])
+            texts[row["id"]] = stored
         self._all_found("rag_chunk_texts", chunk_ids, texts)
         return tuple(texts[chunk_id] for chunk_id in chunk_ids)
 

@@ -113,7 +113,8 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 def damaged_stage(path: Path, cause: object) -> IntegrityError:
     """The error for an artifact that is not what was staged."""
-    return IntegrityError(f"{path}: staged artifact is damaged: {cause}. Run again: rag ingest")
+    reason = " ".join(str(cause).split())  # Arrow's messages may end with a line break
+    return IntegrityError(f"{path}: staged artifact is damaged: {reason}. Run again: rag ingest")
 
 
 def _content_digest(table: pa.Table, seal: Mapping[str, object]) -> str:

@@ -74,6 +74,11 @@ class VectorStages:
             self._delete(parts)
             return shard
 
+    def drop(self) -> None:
+        """Delete all parts and shards."""
+        with self._lock:
+            self._delete([*self._files("part"), *self._files("shard")])
+
     def find(self, keys: Sequence[Digest]) -> dict[Digest, FloatVector]:
         """Vectors under these keys; damaged rows and files count as absent."""
         found: dict[Digest, FloatVector] = {}
@@ -137,6 +142,8 @@ def _sound_rows(path: Path, wanted: set[str] | None) -> Iterator[dict[str, Any]]
     """The rows of a file (of these keys) whose digest fits; none if it cannot be read."""
     try:
         table = read_parquet(path)
+        if not table.schema.equals(VECTORS):
+            return
         if wanted is not None:
             mask = pc.is_in(table.column("key"), value_set=pa.array(sorted(wanted), pa.string()))
             table = table.filter(mask)

@@ -1,4 +1,4 @@
-"""Staged artifacts below `stages/` of a state root: content-addressed, sealed Parquet files.
+"""Staged artifacts below `state/stages/`: content-addressed, sealed Parquet files.
 
 `find_*` treats a damaged artifact as absent, so that an ingest makes it anew; `get_*` refuses it.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from rag_core.adapters import stage_schemas as schemas
-from rag_core.adapters.durable import sync_folder, temporary_files
+from rag_core.adapters.durable import temporary_files
 from rag_core.adapters.stage_files import (
     READ_ERRORS,
     damaged_stage,
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from rag_core.types.ids import Digest
     from rag_core.types.index import Manifest
 
-STAGES = "stages"
+BUILDS_KEPT = 2
+"""Staged builds that stay, newest first: each holds a copy of all vectors."""
 
 
 class StageFolder:
     """A `StageStore` in a folder.
 
     Args:
-        root: The state root; paths in references are relative to it.
+        root: `stages` below the state root; paths in references begin with its name.
     """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
-        self._folder = root / STAGES
-        self._vectors = VectorStages(self._folder / "vectors", f"{STAGES}/vectors")
+        self._folder = root
+        self._vectors = VectorStages(root / "vectors", f"{root.name}/vectors")
 
     def put_corpus(self, digest: Digest, corpus: Corpus, findings: Sequence[Finding]) -> StageRef:
         """Stage documents and product rules under the digest of their input."""
@@ -106,6 +106,10 @@ class StageFolder:
         """Merge part files into one shard; None if there are none."""
         return self._vectors.merge()
 
+    def drop_vectors(self) -> None:
+        """Delete all staged vectors: a rebuild reuses nothing."""
+        self._vectors.drop()
+
     def find_vectors(self, keys: Sequence[Digest]) -> Mapping[Digest, FloatVector]:
         """Staged vectors under these keys, from shards and parts; damaged rows count as absent."""
         return self._vectors.find(keys)
@@ -113,7 +117,10 @@ class StageFolder:
     def put_build(
         self, validated: ValidatedBuild, *, corpus: StageRef, chunks: StageRef
     ) -> StageRef:
-        """Stage the validated manifest and all vectors; texts stay in the named artifacts."""
+        """Stage the validated manifest and all vectors; texts stay in the named artifacts.
+
+        The newest `BUILDS_KEPT` builds stay; an older one can no longer be committed.
+        """
         build, manifest = validated.build, validated.manifest
         columns = zip(build.chunks, build.vector_keys, build.windows, build.vectors, strict=True)
         rows: list[dict[str, object]] = [
@@ -130,7 +137,9 @@ class StageFolder:
             "corpus": dataclasses.asdict(corpus),
             "chunks": dataclasses.asdict(chunks),
         }
-        return self._put("builds", manifest.generation_digest, rows, schemas.BUILDS, extra)
+        ref = self._put("builds", manifest.generation_digest, rows, schemas.BUILDS, extra)
+        self._drop_old_builds()
+        return ref
 
     def get_build(self, ref: StageRef) -> ValidatedBuild:
         """What `put_build` was given, put together again from its three artifacts.
@@ -162,20 +171,15 @@ class StageFolder:
         return len(stale)
 
     def prune(self, keep: Sequence[Sequence[Digest]]) -> int:
-        """Delete shards of which no key is used by the given generations; returns how many.
+        """Delete shards of which no key is used by the given generations; returns how many."""
+        return self._vectors.prune(keep)
 
-        Of the staged builds, each of which holds a copy of all vectors, as many stay as
-        generations are given: the newest ones.
-        """
+    def _drop_old_builds(self) -> None:
         folder = self._folder / "builds"
         builds = sorted(folder.glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
-        stale = builds[: max(0, len(builds) - len(keep))]
-        for path in stale:
+        for path in builds[:-BUILDS_KEPT]:
             with storage_errors(path):
                 path.unlink(missing_ok=True)
-        if stale:
-            sync_folder(folder)
-        return self._vectors.prune(keep)
 
     def _path(self, kind: str, digest: Digest) -> Path:
         if len(digest) != 64 or not digest.isalnum():  # noqa: PLR2004 - SHA-256 in hexadecimal
@@ -183,7 +187,7 @@ class StageFolder:
         return self._folder / kind / f"{digest}.parquet"
 
     def _ref(self, kind: str, digest: Digest, rows: int) -> StageRef:
-        path = self._path(kind, digest).relative_to(self._root)
+        path = self._path(kind, digest).relative_to(self._folder.parent)
         return StageRef(kind, digest, path.as_posix(), rows)
 
     def _put(

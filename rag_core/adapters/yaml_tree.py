@@ -93,7 +93,10 @@ def read_yaml(text: str, *, first_line: int = 1, limit_chars: int) -> YamlTree:
     try:
         parsed = tuple(YAML(typ="safe", pure=True).parse(io.StringIO(text)))
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        # What is never closed shows at the end, but its author looks for where it opens.
+        unclosed = "stream end" in str(error.problem) or "end of stream" in str(error.problem)
+        marks = (error.problem_mark, error.context_mark)
+        mark = next((mark for mark in (marks[::-1] if unclosed else marks) if mark), None)
         line, column = (mark.line, mark.column) if mark is not None else (0, 0)
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         if "alias" in problem or "anchor" in problem:

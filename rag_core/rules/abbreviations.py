@@ -12,15 +12,15 @@ import regex
 
 _DEFAULT_LANGUAGE = "en"
 
-# An abbreviation that asks for more, whatever follows. A space after an inner full stop is optional.
+# Abbreviations that ask for more, whatever follows. A space after an inner full stop is optional.
 _BEFORE_ANYTHING = {
     "en": "approx|ca|e.g|i.e|viz|cf|incl|excl|resp",
-    "de": "approx|bzw|ca|d.h|d.i|evtl|exkl|gem|ggf|i.d.R|i.S.d|inkl|lt|o.g|sog|u.a|vgl|z.B|z.T|zzgl",
+    "de": "approx|bzw|ca|d.h|d.i|evtl|exkl|gem|ggf|i.d.R|inkl|lt|o.g|sog|u.a|vgl|z.B|z.T|zzgl",
     "fr": "approx|c.-à-d|ca|cf|env|M|MM|Mme|Mlle|p.ex",
 }
 
 _BEFORE_NUMBER = {
-    "en": "app|art|arts|ch|cl|eq|est|ext|fig|figs|max|min|no|nos|p|para|paras|pp|reg|sec|secs|tel|ver|vol",
+    "en": "app|art|arts|ch|cl|est|fig|figs|max|min|no|nos|p|para|paras|pp|sec|secs|tel|ver|vol",
     "de": "Abb|Abs|Anh|Anl|Art|Bd|Kap|max|min|mind|Nr|Nrn|Pos|Rn|Rz|S|Sek|Std|Tab|Tel|Ver|Ziff",
     "fr": "al|ann|art|chap|fig|max|min|n|no|p|par|pp|sect|tél|vol",
 }

@@ -1,9 +1,9 @@
-"""Logical blocks of a text: what a sentence never reaches across.
+r"""Logical blocks of a text: what a sentence never reaches across.
 
 A blank line ends a block. A Markdown heading, a rule of signs, a table row and each line between
 code fences are a block each; a list item and a `key: value` line begin one. All other lines
 continue the block above them, because a hard-wrapped paragraph is one text. Where a mark could as
-well stand inside a wrapped sentence ("... no more than\\n20. After that"), only a first mark
+well stand inside a wrapped sentence ("... no more than\n20. After that"), only a first mark
 (a bullet, 1, a or i) interrupts the paragraph, as in CommonMark.
 """
 

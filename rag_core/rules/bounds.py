@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rag_core.rules.folding import DASHES, HYPHENS
 from rag_core.rules.segmentation import is_word_bound, sentences_in
 from rag_core.types.corpus import Span
+
+if TYPE_CHECKING:
+    from rag_core.types.index import SourceText
 
 _JOINERS: Final = HYPHENS + "\u2013/\u2044&'\u2019"
 """Between two letters or digits these make one expression of them."""
@@ -43,6 +46,18 @@ def cuts(text: str, offset: int) -> bool:
     if left.isspace() or right.isspace():
         return _cuts_spaced_number(text, offset)
     return _cuts_compound(text, offset) or _cuts_tight_number(text, offset)
+
+
+def tears(source: SourceText, span: Span) -> bool:
+    """Whether a quotation of this span starts or ends inside a word, compound or number.
+
+    Where the source's own sentences start or end, only a word can be torn.
+    """
+    return any(
+        cuts(source.text, offset)
+        and not (_bounds_sentence(source.sentences, offset) and is_word_bound(source.text, offset))
+        for offset in (span.start, span.end)
+    )
 
 
 def trim_inwards(text: str, span: Span, keep: Span | None = None) -> Span:
@@ -77,6 +92,11 @@ def _trim_clipped(text: str, part: Span, sentences: tuple[Span, ...]) -> Span:
     start = part.start if part.start == owner.start else trimmed.start
     end = part.end if part.end == owner.end else trimmed.end
     return Span(start, max(start, end))
+
+
+def _bounds_sentence(sentences: tuple[Span, ...], offset: int) -> bool:
+    after = bisect_right(sentences, offset, key=lambda item: item.start)
+    return any(offset in (item.start, item.end) for item in sentences[max(0, after - 2) : after])
 
 
 def _cuts_compound(text: str, offset: int) -> bool:

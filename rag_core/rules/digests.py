@@ -175,6 +175,16 @@ def embedding_key(contract: EmbeddingContract, rendered: str) -> Digest:
     return sha256_hex(canonical_json(value))
 
 
+def input_digest(rules: str, inputs: Iterable[tuple[str, str]]) -> Digest:
+    """The key of a staged artifact: the rules that make it, and its inputs in their order.
+
+    Args:
+        rules: Names and versions of the rules.
+        inputs: (name, digest) of each input.
+    """
+    return sha256_hex(canonical_json({"rules": rules, "inputs": list(inputs)}))
+
+
 def root_digest(rows: Iterable[Sequence[str]]) -> Digest:
     """SHA-256 over an ordered list of rows, each a kind, an id and its digests.
 

@@ -6,7 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from rag_core.rules.bounds import cuts
+from rag_core.rules.bounds import tears
 from rag_core.rules.length import is_long_enough
 from rag_core.rules.places import exact_places, typographic_places
 from rag_core.types.corpus import Span
@@ -56,12 +56,7 @@ def find_passage(quote: str, excerpt: Excerpt, *, whole: bool) -> Span | None:
 
 def _places(part: str, excerpt: Excerpt, *, leads: bool, whole: bool) -> list[Span]:
     found = chain(exact_places(part, excerpt), typographic_places(part, excerpt, leads=leads))
-    text = excerpt.source.text
-    return sorted(
-        span
-        for span in set(found)
-        if not whole or not (cuts(text, span.start) or cuts(text, span.end))
-    )
+    return sorted(span for span in set(found) if not (whole and tears(excerpt.source, span)))
 
 
 def _extend(chains: list[Span], places: list[Span]) -> list[Span]:

@@ -137,7 +137,7 @@ def verify_manifest(manifest: Manifest, *, key: bytes | None) -> None:
 
 def contract_differences(
     index: IndexContract,
-    profile_side: EmbeddingContract,
+    embedding: EmbeddingContract,
     chunking: str,
     splitter: str,
     schema_version: int,
@@ -150,7 +150,7 @@ def contract_differences(
         (
             f"embedding.{field.name}",
             getattr(index.embedding, field.name),
-            getattr(profile_side, field.name),
+            getattr(embedding, field.name),
         )
         for field in dataclasses.fields(EmbeddingContract)
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
-from rag_core.rules.bounds import cuts, trim_inwards
+from rag_core.rules.bounds import tears, trim_inwards
 from rag_core.rules.ellipsis import find_passage
 from rag_core.rules.places import exact_places, typographic_places
 from rag_core.types.corpus import Span
@@ -83,18 +83,14 @@ def nearest_miss(quote: str, excerpt: Excerpt) -> str:
 
 
 def _matches(wanted: str, excerpt: Excerpt, matching: Matching) -> Iterator[Match]:
+    source = excerpt.source
     for span in exact_places(wanted, excerpt):
-        yield Match(span, MatchKind.EXACT, _is_whole(span, excerpt))
+        yield Match(span, MatchKind.EXACT, not tears(source, span))
     if matching == "exact":
         return
     for span in typographic_places(wanted, excerpt, leads=True):
-        yield Match(span, MatchKind.TYPOGRAPHIC, _is_whole(span, excerpt))
+        yield Match(span, MatchKind.TYPOGRAPHIC, not tears(source, span))
     for whole in (True, False):
         passage = find_passage(wanted, excerpt, whole=whole)
         if passage is not None:
             yield Match(passage, MatchKind.ELLIPSIS, whole)
-
-
-def _is_whole(span: Span, excerpt: Excerpt) -> bool:
-    text = excerpt.source.text
-    return not (cuts(text, span.start) or cuts(text, span.end))

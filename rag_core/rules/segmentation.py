@@ -29,12 +29,13 @@ SPLITTER_ID = "sentencex-1.0.32+blocks-v1"
 _GRAPHEME = regex.compile(r"\X")
 _WORD_BREAK = regex.compile(r"(?w)\b")  # w: UAX #29 boundaries instead of \w against \W
 _WORD_OF_TWO_LETTERS = regex.compile(r"\p{L}\p{M}*\p{L}")
-_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{N}]")
+_LETTER_OR_DIGIT = regex.compile(r"[\p{L}\p{Nl}\p{Nd}]")  # no superscript or fraction alone
 
 # regex counts all flag letters before each one of them, which is quadratic in a run of flags. After
 # an even number of them there is always a bound (GB12, WB15), so long runs are cut there first.
 _FLAG = "[\U0001f1e6-\U0001f1ff]"
-_FLAG_RUN = regex.compile(rf"(?:{_FLAG}[\p{{Word_Break=Extend}}\p{{Word_Break=Format}}\u200d]*){{64}}")
+_IGNORED = r"[\p{Word_Break=Extend}\p{Word_Break=Format}\p{Word_Break=ZWJ}]"
+_FLAG_RUN = regex.compile(rf"(?:{_FLAG}{_IGNORED}*){{64}}")
 _BARE_FLAG_RUN = regex.compile(rf"{_FLAG}{{64}}(?={_FLAG})")
 
 
@@ -54,7 +55,7 @@ def word_ranges(text: str) -> Iterator[tuple[int, int]]:
         piece = text[start:end]
         for left, right in pairwise(found.start() for found in _WORD_BREAK.finditer(piece)):
             word = piece[left:right]
-            if word[0].isalnum() or _LETTER_OR_DIGIT.search(word):
+            if word[0].isalpha() or word[0].isdecimal() or _LETTER_OR_DIGIT.search(word):
                 yield start + left, start + right
 
 
@@ -64,7 +65,7 @@ def word_spans(text: str) -> tuple[Span, ...]:
 
 
 def is_word_bound(text: str, offset: int) -> bool:
-    """Whether a quotation may start or end here: the offset cuts no UAX #29 segment but white space.
+    """Whether a quotation may start or end here: no UAX #29 segment but white space is cut.
 
     Both ends of the text are bounds. Costs the same in a long text as in a short one: `regex` looks
     at the neighbouring letters and past marks and flags that belong to them, no further.
@@ -122,24 +123,24 @@ def _pieces(text: str, flag_run: regex.Pattern[str]) -> Iterator[tuple[int, int]
 
 
 def _sentence_cuts(block: str, language: str) -> list[int]:
-    """Offsets between the sentences of a block, its start and end included."""
-    starts = [found["start_index"] for found in sentencex.get_sentence_boundaries(language, block)]
-    cuts = [0, *starts[1:], len(block)]
+    """Offsets between the sentences of a block, its start and end included.
+
+    sentencex leaves numbering ("2."), stray signs and some abbreviations as sentences; a piece
+    without a word of two letters joins the next one, or the last if it is the last or a bare sign.
+    """
+    found = sentencex.get_sentence_boundaries(language, block)
+    cuts = [0, *(piece["start_index"] for piece in found[1:]), len(block)]
     kept = [0]
-    for left, right in pairwise(cuts[1:]):
-        if not _belong(block[kept[-1] : left], block[left:right], right == len(block), language):
+    open_left = True  # nothing before the first piece could be a sentence
+    for left, right in pairwise(cuts):
+        piece = block[left:right]
+        has_word = _WORD_OF_TWO_LETTERS.search(piece) is not None
+        stray = not has_word and (right == len(block) or not _LETTER_OR_DIGIT.search(piece))
+        if not (open_left or stray or ends_open(block[kept[-1] : left], piece, language)):
             kept.append(left)
+            open_left = True
+        open_left = open_left and not has_word
     return [*kept, len(block)]
-
-
-def _belong(left: str, right: str, right_is_last: bool, language: str) -> bool:
-    """Whether two neighbours are one sentence: numbering ("2."), an abbreviation, a stray sign."""
-    if not _WORD_OF_TWO_LETTERS.search(left):
-        return True
-    fragment = not _WORD_OF_TWO_LETTERS.search(right)
-    if fragment and (right_is_last or not _LETTER_OR_DIGIT.search(right)):
-        return True
-    return ends_open(left, right, language)
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:

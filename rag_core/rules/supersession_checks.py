@@ -30,7 +30,7 @@ def _unknown_successors(placed: PlacedDocuments, ids: Collection[SourceId]) -> I
     for document in placed.documents:
         successor = document.superseded_by
         if successor is not None and successor not in ids:
-            hint = close_matches_hint(successor, ids)
+            hint = close_matches_hint(successor, set(ids) - {document.id})
             yield placed.finding(
                 Severity.ERROR,
                 "unknown_successor",

@@ -43,6 +43,8 @@ class EmbeddingInput:
     text: str
     windows: int = 1
     """Token windows that the model needs for it; each counts as an input of a batch."""
+    name: str = ""
+    """The first chunk that renders to it, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)

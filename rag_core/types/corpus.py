@@ -66,7 +66,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One named fact of a product; renders as `CODE: the NAME is VALUE UNIT (NOTE).`"""
+    """One named fact of a product, rendered as `CODE: the NAME is VALUE UNIT (NOTE)`."""
 
     name: str
     value: str

@@ -141,9 +141,7 @@ class IndexStore(Protocol):
 class VectorRanker(Protocol):
     """Exact dense ranking (promise 9); a faster one must agree with the plain scan bit for bit."""
 
-    def rank(
-        self, query: FloatVector, snapshot: IndexSnapshot, eligible: EligibleSet
-    ) -> Ranking:
+    def rank(self, query: FloatVector, snapshot: IndexSnapshot, eligible: EligibleSet) -> Ranking:
         """All eligible chunks by cosine, best first; ties in ordinal order of chunk id."""
 
 

@@ -18,6 +18,15 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def _checked_template(value: str, placeholders: set[str]) -> str:
+    if "{text}" not in value:
+        raise ValueError("want a template with {text}")
+    unknown = set(re.findall(r"\{(\w*)\}", value)) - placeholders
+    if unknown:
+        raise ValueError(f"unknown placeholders: {', '.join(sorted(unknown))}")
+    return value
+
+
 class EmbeddingSettings(_Strict):
     """Which model makes the vectors, and how texts are rendered for it."""
 
@@ -27,15 +36,15 @@ class EmbeddingSettings(_Strict):
     document_template: str = Field(description="Must hold `{text}`; may hold `{title}`.")
     query_template: str = Field(description="Must hold `{text}`.")
 
-    @field_validator("document_template", "query_template")
+    @field_validator("document_template")
     @classmethod
-    def _holds_text(cls, value: str) -> str:
-        if "{text}" not in value:
-            raise ValueError("want a template with {text}")
-        unknown = set(re.findall(r"\{(\w*)\}", value)) - {"text", "title"}
-        if unknown:
-            raise ValueError(f"unknown placeholders: {', '.join(sorted(unknown))}")
-        return value
+    def _document_placeholders(cls, value: str) -> str:
+        return _checked_template(value, {"text", "title"})
+
+    @field_validator("query_template")
+    @classmethod
+    def _query_placeholders(cls, value: str) -> str:
+        return _checked_template(value, {"text"})
 
 
 class RetrievalSettings(_Strict):

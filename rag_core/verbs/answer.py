@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_core.errors import RagError, RecordError
+from rag_core.errors import RagError
 from rag_core.rules.gate import judge, refuse
 from rag_core.rules.proposals import parse_reply
 from rag_core.types.ids import Digest
@@ -20,7 +20,7 @@ from rag_core.types.proposals import ChatRequest, MalformedReply, Repair
 from rag_core.types.records import AnswerRecords, CallCounts, HitRecord, VerdictRecord
 from rag_core.types.verdicts import Flag, Outcome, Reason, Verdict
 from rag_core.verbs.retrieve import RetrievalPorts, retrieve
-from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly
+from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_core.types.ids import RunId
-    from rag_core.types.ports import Chat, Clock, RunLog
+    from rag_core.types.ports import Chat, Clock, Progress, RunLog
     from rag_core.types.profiles import Profile
     from rag_core.types.proposals import AnswerProposal, ChatReply
     from rag_core.types.questions import Question
@@ -60,6 +60,16 @@ class RunIds:
 
     run_id: RunId
     flow_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What every question of one run shares."""
+
+    ids: RunIds
+    ports: AnswerPorts
+    started_at: datetime
+    run_step: RunStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +109,7 @@ def answer(
     ports: AnswerPorts,
     ids: RunIds,
     run_step: RunStep = call_plainly,
-    on_answer: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = no_progress,
 ) -> AnswerRun:
     """One verdict per question in order, recorded before it is returned (promise 10).
 
@@ -108,14 +118,14 @@ def answer(
     Raises:
         RecordError: If the log cannot be written; then nothing may be shown.
     """
-    started_at = ports.clock.now()
+    run = _Run(ids, ports, ports.clock.now(), run_step)
     answers = []
     for index, question in enumerate(questions):
-        answers.append(_answer_one(index, question, ports, ids, started_at, run_step))
-        on_answer(index + 1, len(questions))
+        answers.append(_answer_one(index, question, run))
+        progress("answer", index + 1, len(questions))
     records = AnswerRecords(
         run_id=ids.run_id,
-        started_at=started_at,
+        started_at=run.started_at,
         hits=tuple(hit for item in answers for hit in _hit_records(ids.run_id, item)),
         verdicts=tuple(item.record for item in answers),
     )
@@ -160,15 +170,9 @@ def record(records: AnswerRecords, *, run_log: RunLog) -> tuple[Path, Path]:
     return run_log.write_answers(records)
 
 
-def _answer_one(
-    index: int,
-    question: Question,
-    ports: AnswerPorts,
-    ids: RunIds,
-    started_at: datetime,
-    run_step: RunStep,
-) -> Answered:
-    steps = TimedSteps(run_step, ports.clock)
+def _answer_one(index: int, question: Question, run: _Run) -> Answered:
+    ports = run.ports
+    steps = TimedSteps(run.run_step, ports.clock)
     retrieval = proposed = error = None
     try:
         retrieval = steps("retrieve", retrieve, question, ports=ports.retrieval)
@@ -178,15 +182,11 @@ def _answer_one(
         else:
             proposed = steps("chat", propose, retrieval, make_chat=ports.make_chat)
             verdict = steps("gate", gate, proposed, retrieval, profile=ports.profile)
-    except RecordError:
-        raise
     except Exception as failure:  # noqa: BLE001 - a failure is a row of the log, whatever it is
         error = _as_rag_error(failure)
         verdict = Verdict(Outcome.FAILED, (Reason(error.reason),), detail=str(error))
-    row = _verdict_record(
-        index, question, verdict, retrieval, proposed, ports.profile, ids, started_at, steps
-    )
-    return Answered(question, verdict, retrieval, row, error)
+    found = _Traced(question, verdict, retrieval, proposed, tuple(steps.timings_ms))
+    return Answered(question, verdict, retrieval, _verdict_record(index, found, run), error)
 
 
 def _as_rag_error(failure: Exception) -> RagError:
@@ -210,25 +210,28 @@ def _tokens(*replies: ChatReply) -> tuple[int | None, int | None]:
     return (sum(inputs) if inputs else None, sum(outputs) if outputs else None)
 
 
-def _verdict_record(  # noqa: PLR0913 - a log row gathers the whole run
-    index: int,
-    question: Question,
-    verdict: Verdict,
-    retrieval: Retrieval | None,
-    proposed: Proposed | None,
-    profile: Profile,
-    ids: RunIds,
-    started_at: datetime,
-    steps: TimedSteps,
-) -> VerdictRecord:
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """Everything that one question left behind."""
+
+    question: Question
+    verdict: Verdict
+    retrieval: Retrieval | None
+    proposed: Proposed | None
+    timings_ms: tuple[tuple[str, float], ...]
+
+
+def _verdict_record(index: int, found: _Traced, run: _Run) -> VerdictRecord:
+    question, retrieval, proposed = found.question, found.retrieval, found.proposed
+    profile = run.ports.profile
     text = "\n".join(filter(None, (question.text, question.background)))
     sentences = retrieval.sentences if retrieval else ()
     candidates = retrieval.candidates if retrieval else ()
     return VerdictRecord(
-        run_id=ids.run_id,
+        run_id=run.ids.run_id,
         question_index=index,
-        flow_run_id=ids.flow_run_id,
-        started_at=started_at,
+        flow_run_id=run.ids.flow_run_id,
+        started_at=run.started_at,
         question=question if profile.log.question == "full" else None,
         question_digest=Digest(hashlib.sha256(text.encode()).hexdigest()),
         as_of=question.as_of.isoformat(),
@@ -238,7 +241,7 @@ def _verdict_record(  # noqa: PLR0913 - a log row gathers the whole run
         profile=profile.name,
         contract_digest=retrieval.contract_digest if retrieval else None,
         generation_digest=retrieval.generation_digest if retrieval else None,
-        verdict=verdict,
+        verdict=found.verdict,
         min_cosine=profile.retrieval.min_cosine,
         abstain_threshold=profile.abstention.threshold,
         indexed=retrieval.indexed if retrieval else 0,
@@ -253,7 +256,7 @@ def _verdict_record(  # noqa: PLR0913 - a log row gathers the whole run
         ),
         input_tokens=proposed.input_tokens if proposed else None,
         output_tokens=proposed.output_tokens if proposed else None,
-        timings_ms=tuple(steps.timings_ms),
+        timings_ms=found.timings_ms,
     )
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from rag_core.errors import CorpusError, IntegrityError, StaleIndexError
 from rag_core.rules.chunking import chunk_document
 from rag_core.rules.products import render_facts
-
 from rag_core.types.corpus import Document, ProductSheet
 
 if TYPE_CHECKING:
@@ -57,9 +56,7 @@ class Audit:
         return tuple(check for check in self.checks if check.problem)
 
 
-def audit(
-    *, store: IndexStore, run_log: RunLog, corpus: CorpusReader | None = None
-) -> Audit:
+def audit(*, store: IndexStore, run_log: RunLog, corpus: CorpusReader | None = None) -> Audit:
     """Every check, also after one has failed.
 
     Raises:

@@ -39,7 +39,7 @@ def require_contract(manifest: Manifest, profile: Profile, embedder: Embedder) -
     """
     differences = contract_differences(
         manifest.contract,
-        profile_side=embedder.contract,
+        embedding=embedder.contract,
         chunking=profile.chunking,
         splitter=SPLITTER_ID,
         schema_version=SCHEMA_VERSION,
@@ -69,7 +69,9 @@ def require_same_model(manifest: Manifest, embedder: Embedder) -> None:
         )
 
 
-def embed_checked(embedder: Embedder, texts: tuple[str, ...], *, what: str) -> FloatMatrix:
+def embed_checked(
+    embedder: Embedder, texts: tuple[str, ...], *, what: str, names: tuple[str, ...] = ()
+) -> FloatMatrix:
     """One checked vector per text in order, shape (len(texts), dimension), float32.
 
     Raises:
@@ -77,7 +79,6 @@ def embed_checked(embedder: Embedder, texts: tuple[str, ...], *, what: str) -> F
             zero or not finite (promise 8).
     """
     vectors = embedder.embed(texts)
-    check_vectors(
-        vectors, count=len(texts), dimension=embedder.contract.dimension, what=what
-    )
+    dimension = embedder.contract.dimension
+    check_vectors(vectors, count=len(texts), dimension=dimension, what=what, names=names)
     return vectors

@@ -31,7 +31,7 @@ from rag_core.verbs.ingest_steps import (
     plan_embedding,
     validate,
 )
-from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly
+from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
 
 if TYPE_CHECKING:
     from rag_core.types.corpus import Finding
@@ -63,10 +63,6 @@ class Ingested:
     record: IngestRecord
 
 
-def _quiet(step: str, done: int, total: int) -> None:
-    del step, done, total
-
-
 def ingest(
     *,
     ports: IngestPorts,
@@ -74,7 +70,7 @@ def ingest(
     options: IngestOptions = IngestOptions(),
     flow_run_id: str | None = None,
     run_step: RunStep = call_plainly,
-    progress: Progress = _quiet,
+    progress: Progress = no_progress,
 ) -> Ingested:
     """Bring the index in line with the corpus folder, and record the run.
 
@@ -127,9 +123,7 @@ def _ingest_locked(
         findings=tuple((f.severity.value, f.code, f.path, f.message) for f in findings),
     )
     if options.dry_run:
-        row = replace(
-            base, outcome="dry_run", reason=None, timings_ms=tuple(steps.timings_ms)
-        )
+        row = replace(base, outcome="dry_run", reason=None, timings_ms=tuple(steps.timings_ms))
         return Ingested("dry_run", plan, findings, live, row)
     if live is not None and not options.rebuild:
         require_same_model(live, ports.embedder)
@@ -137,10 +131,18 @@ def _ingest_locked(
         ports.stages.drop_vectors()
     _embed(plan, ports, steps, progress)
     build_ref, unchanged = steps(
-        "validate", validate, corpus_ref, chunks_ref, ports=ports, live=live, rebuild=options.rebuild
+        "validate",
+        validate,
+        corpus_ref,
+        chunks_ref,
+        ports=ports,
+        live=live,
+        rebuild=options.rebuild,
     )
-    manifest = live if unchanged else steps("commit", commit, build_ref, ports=ports)
+    manifest = live if unchanged else None
     outcome = "unchanged" if unchanged else "committed"
+    if manifest is None:
+        manifest = steps("commit", commit, build_ref, ports=ports)
     row = replace(
         base,
         outcome=outcome,
@@ -173,7 +175,7 @@ def live_manifest(ports: IngestPorts, *, rebuild: bool) -> Manifest | None:
         raise
     differences = contract_differences(
         manifest.contract,
-        profile_side=ports.embedder.contract,
+        embedding=ports.embedder.contract,
         chunking=manifest.contract.chunking,
         splitter=manifest.contract.splitter,
         schema_version=manifest.contract.schema_version,
@@ -187,12 +189,11 @@ def live_manifest(ports: IngestPorts, *, rebuild: bool) -> Manifest | None:
     return manifest
 
 
-def _embed(
-    plan: EmbeddingPlan, ports: IngestPorts, steps: TimedSteps, progress: Progress
-) -> None:
+def _embed(plan: EmbeddingPlan, ports: IngestPorts, steps: TimedSteps, progress: Progress) -> None:
     done = 0
     progress("embed", done, plan.missing)
     for number, shard in enumerate(plan.shards, start=1):
+
         def tell(inputs: int, before: int = done) -> None:
             progress("embed", before + inputs, plan.missing)
 

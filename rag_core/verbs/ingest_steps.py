@@ -123,12 +123,12 @@ def plan_embedding(
 ) -> EmbeddingPlan:
     """The batches that are missing; equal rendered texts are embedded once."""
     chunks = ports.stages.get_chunks(chunks_ref)
-    rendered = _rendered(chunks, ports)
+    rendered, names = _rendered(chunks, ports)
     known = {} if rebuild else known_vectors(tuple(rendered), ports=ports, live=live)
     missing = {key: text for key, text in rendered.items() if key not in known}
     windows = ports.embedder.windows(tuple(missing.values()))
     inputs = [
-        EmbeddingInput(key, text, count)
+        EmbeddingInput(key, text, count, names[key])
         for (key, text), count in zip(missing.items(), windows, strict=True)
     ]
     return EmbeddingPlan(
@@ -150,7 +150,8 @@ def embed_shard(
     done = 0
     for batch in shard:
         texts = tuple(item.text for item in batch.inputs)
-        vectors = embed_checked(ports.embedder, texts, what="chunk")
+        names = tuple(item.name for item in batch.inputs)
+        vectors = embed_checked(ports.embedder, texts, what="chunk", names=names)
         keys = tuple(item.key for item in batch.inputs)
         windows = tuple(item.windows for item in batch.inputs)
         ports.stages.put_vectors(EmbeddedBatch(keys, vectors, windows))
@@ -272,9 +273,18 @@ def _live_keys(ports: IngestPorts) -> tuple[Digest, ...]:
         return ()
 
 
-def _rendered(chunks: Sequence[Chunk], ports: IngestPorts) -> dict[Digest, str]:
-    texts = (_rendered_text(chunk, ports) for chunk in chunks)
-    return {_key(text, ports): text for text in texts}
+def _rendered(
+    chunks: Sequence[Chunk], ports: IngestPorts
+) -> tuple[dict[Digest, str], dict[Digest, str]]:
+    """Rendered texts and the first chunk of each, by key."""
+    texts: dict[Digest, str] = {}
+    names: dict[Digest, str] = {}
+    for chunk in chunks:
+        text = _rendered_text(chunk, ports)
+        key = _key(text, ports)
+        texts.setdefault(key, text)
+        names.setdefault(key, chunk.id)
+    return texts, names
 
 
 def _rendered_text(chunk: Chunk, ports: IngestPorts) -> str:

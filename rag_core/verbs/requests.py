@@ -76,7 +76,6 @@ def resolve_scopes(scopes: Sequence[str], *, profile: Profile) -> tuple[str, ...
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             allowed = ", ".join(sorted(profile.allowed_scopes))
             raise UsageError(
-                f"scope {scope!r}: not allowed by profile {profile.name!r}{hint} "
-                f"Allowed: {allowed}"
+                f"scope {scope!r}: not allowed by profile {profile.name!r}{hint} Allowed: {allowed}"
             )
     return wanted

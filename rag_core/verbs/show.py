@@ -10,6 +10,7 @@ from rag_core.errors import NoIndexError, UsageError
 from rag_core.rules.close_matches import close_matches
 from rag_core.types.ids import RunId, SourceId
 from rag_core.verbs.explain import visible_sources
+from rag_core.verbs.retrieve import stored_source
 
 if TYPE_CHECKING:
     from rag_core.types.corpus import ProductSheet
@@ -49,7 +50,7 @@ def show(
         with store.open() as snapshot:
             known = visible_sources(snapshot, profile)
             if name in known:
-                source = snapshot.source(SourceId(name))
+                source = stored_source(snapshot, SourceId(name))
                 chunks = tuple(c for c in snapshot.chunks() if c.source_id == name)
                 code = name.removeprefix("product:")
                 sheet = snapshot.product(code) if code != name else None

@@ -21,9 +21,7 @@ R = TypeVar("R")
 class RunStep(Protocol):
     """Calls a step under a label and returns its result."""
 
-    def __call__(
-        self, label: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-    ) -> R:
+    def __call__(self, label: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """`step(*args, **kwargs)`; raises what the step raises."""
 
 
@@ -31,6 +29,11 @@ def call_plainly(label: str, step: Callable[P, R], /, *args: P.args, **kwargs: P
     """`step(*args, **kwargs)`, and nothing else."""
     del label
     return step(*args, **kwargs)
+
+
+def no_progress(step: str, done: int, total: int) -> None:
+    """A `Progress` that tells nobody."""
+    del step, done, total
 
 
 @dataclass(slots=True)
@@ -41,9 +44,7 @@ class TimedSteps:
     clock: Clock
     timings_ms: list[tuple[str, float]] = field(default_factory=list)
 
-    def __call__(
-        self, label: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs
-    ) -> R:
+    def __call__(self, label: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """`step(*args, **kwargs)`, timed also when it raises."""
         started = self.clock.seconds()
         try:

@@ -154,7 +154,14 @@ def test_no_texts_give_no_vectors(embedder):
 
 
 def test_a_vector_is_bit_equal_whatever_stands_beside_its_text(embedder):
-    texts = ["Export", "Where can I export CSV in Reporting?", LONG, "", "La règle œuvre ß.", "x" * 300]
+    texts = [
+        "Export",
+        "Where can I export CSV in Reporting?",
+        LONG,
+        "",
+        "La règle œuvre ß.",
+        "x" * 300,
+    ]
     together = embedder.embed(texts)
     alone = [embedder.embed([text])[0] for text in texts]
     assert together.tobytes() == np.stack(alone).tobytes()
@@ -338,7 +345,9 @@ def test_token_ids_follow_the_wordpiece_rules(text):
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
-        pytest.param("Where can I export CSV?", [2073, 2064, 1045, 9167, 20116, 2615, 1029], id="plain"),
+        pytest.param(
+            "Where can I export CSV?", [2073, 2064, 1045, 9167, 20116, 2615, 1029], id="plain"
+        ),
         pytest.param("x" * 101, [100], id="a word over 100 characters is unknown"),
         pytest.param("東京", [1879, 1755], id="each CJK character is a word"),
         pytest.param("caf\u00e9 cafe\u0301", [7668, 7668], id="accents fall away, NFC or NFD"),
@@ -346,5 +355,3 @@ def test_token_ids_follow_the_wordpiece_rules(text):
 )
 def test_token_ids_of_known_texts(text, tokens):
     assert content_ids(SHARED, text) == tokens
-
-

@@ -6,10 +6,10 @@ import time
 from datetime import date
 
 import pytest
-from builders import make_governance
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import make_governance
 from rag_core.errors import UsageError
 from rag_core.rules.products import (
     ProductMention,

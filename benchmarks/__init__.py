@@ -1,0 +1,1 @@
+"""Measurements on public data; not part of the distribution."""

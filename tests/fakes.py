@@ -1,0 +1,90 @@
+"""Fakes for fault injection. Each obeys the production protocol and fails only on request."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rag_core.errors import ProviderError
+from rag_core.types.index import EmbeddingContract
+from rag_core.types.proposals import ChatReply, ChatRequest
+
+
+class StoppedClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, at: datetime = datetime(2026, 12, 1, 9, 30, tzinfo=UTC)) -> None:
+        self.at = at
+        self.elapsed_s = 0.0
+
+    def now(self) -> datetime:
+        return self.at
+
+    def seconds(self) -> float:
+        return self.elapsed_s
+
+
+@dataclass
+class KnownVectors:
+    """An embedder with known vectors: by marker word, else drawn from the text's SHA-256.
+
+    `vectors` maps a marker to its vector; the first marker (in sorted order) that a text holds
+    decides. `fail_after` lets that many requests through and then raises `ProviderError`.
+    """
+
+    vectors: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    dimension: int = 8
+    model: str = "known-vectors"
+    provider: str = "test"
+    fail_after: int | None = None
+    spoil: Callable[[np.ndarray], np.ndarray] = lambda vectors: vectors
+    requests: list[tuple[str, ...]] = field(default_factory=list)
+
+    @property
+    def contract(self) -> EmbeddingContract:
+        return EmbeddingContract(
+            provider=self.provider,
+            endpoint=None,
+            model=self.model,
+            model_digest=None,
+            dimension=self.dimension,
+            document_template="{title}\n{text}",
+            query_template="{text}",
+        )
+
+    def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return tuple(1 for _ in texts)
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        if self.fail_after is not None and len(self.requests) >= self.fail_after:
+            raise ProviderError("the embedder was told to fail")
+        self.requests.append(tuple(texts))
+        return self.spoil(np.array([self._vector(text) for text in texts], dtype=np.float32))
+
+    def _vector(self, text: str) -> Sequence[float]:
+        for marker in sorted(self.vectors):
+            if marker in text:
+                return self.vectors[marker]
+        seed = int.from_bytes(hashlib.sha256(f"{self.model} {text}".encode()).digest()[:8])
+        return list(np.random.default_rng(seed).standard_normal(self.dimension))
+
+
+@dataclass
+class ScriptedChat:
+    """A chat that replies from a script, and keeps what it was asked."""
+
+    replies: list[str]
+    asked: list[ChatRequest] = field(default_factory=list)
+
+    def propose(self, request: ChatRequest) -> ChatReply:
+        self.asked.append(request)
+        return ChatReply(self.replies[len(self.asked) - 1], input_tokens=10, output_tokens=5)
+
+
+def no_chat() -> ScriptedChat:
+    """A factory for questions that must be refused before any chat client is made."""
+    raise AssertionError("a chat client was constructed")

@@ -1,0 +1,174 @@
+"""The command line as people run it: texts, exit codes, and nothing lost on bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+CSV_QUESTION = "Where can I export CSV in Reporting?"
+DAY = ("--as-of", "2026-12-01")
+
+
+def test_help_imports_neither_prefect_nor_numpy():
+    code = (
+        "import sys; sys.argv = ['rag', '--help']\n"
+        "from flows.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'prefect', 'numpy', 'pyarrow', 'onnxruntime'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_names_every_verb_and_the_exit_codes(rag):
+    done = rag("--help")
+    for verb in ("init", "ingest", "answer", "probe", "audit", "show", "doctor", "serve"):
+        assert f" {verb} " in done.stdout
+    assert "3 refused" in done.stdout
+
+
+def test_an_answer_exits_0_and_prints_the_quotation_with_its_place(rag, sample_state):
+    done = rag("answer", CSV_QUESTION, *DAY, "--state", sample_state)
+    assert done.returncode == 0, done.stderr
+    assert "[ACME-EXPORT#0]" in done.stdout
+    assert "acme-export.md, characters" in done.stdout.replace("\n    ", " ").replace("\n", " ")
+
+
+def test_a_refusal_exits_3_with_its_reason_and_the_fixed_text(rag, sample_state):
+    done = rag("answer", "How do I bake an apple pie?", *DAY, "--state", sample_state)
+    assert done.returncode == 3
+    assert "Insufficient evidence:" in done.stdout
+
+
+def test_json_of_an_answer_holds_offsets_digests_and_the_log_path(rag, sample_state):
+    done = rag("answer", CSV_QUESTION, *DAY, "--state", sample_state, "--json")
+    view = json.loads(done.stdout)
+    text = view["published"][0]
+    assert (view["outcome"], text["source_id"]) == ("answered", "ACME-EXPORT")
+    assert text["span"]["end"] - text["span"]["start"] == len(text["text"])
+    assert view["verdicts_path"].endswith(f"{view['run_id']}.parquet")
+
+
+def test_an_unknown_product_exits_3(rag, sample_state):
+    done = rag("answer", "What is the warranty of the GX-999?", *DAY, "--state", sample_state)
+    assert done.returncode == 3
+    assert "unknown_product" in done.stdout
+
+
+def test_answering_without_an_index_exits_5_with_the_next_step_and_creates_nothing(rag, tmp_path):
+    done = rag("answer", CSV_QUESTION, "--state", tmp_path / "none")
+    assert done.returncode == 5
+    assert "rag ingest" in done.stderr
+    assert not (tmp_path / "none" / "index.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param(("answer", ""), id="an empty question"),
+        pytest.param(("answer", "x", "--as-of", "2026-12-01T10:00"), id="a date-time"),
+        pytest.param(("answer", "x", "--scope", "secret"), id="a scope that is not allowed"),
+        pytest.param(("answer", "x", "--profile", "nope"), id="an unknown profile"),
+        pytest.param(("answer", "x", "--questions", "nope.txt"), id="a question and a file"),
+        pytest.param(("answer", "--questions", "nope.txt"), id="a missing questions file"),
+        pytest.param(("show", "NOPE"), id="an unknown document"),
+        pytest.param(("probe", "x", "--limit", "0"), id="a limit of zero"),
+        pytest.param(("ingest", "nope"), id="a missing corpus folder"),
+        pytest.param(("audit", "--require-current"), id="require-current without a folder"),
+        pytest.param(("serve",), id="serve without a server"),
+        pytest.param(("--nope",), id="an unknown option"),
+    ],
+)
+def test_a_wrong_request_exits_2_with_one_clear_error(rag, sample_state, args):
+    done = rag(*args, RAG_STATE_ROOT=str(sample_state))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_init_writes_the_sample_and_never_overwrites(rag, tmp_path):
+    assert rag("init", tmp_path / "new").returncode == 0
+    assert (tmp_path / "new" / "corpus.yaml").is_file()
+    again = rag("init", tmp_path / "new")
+    assert again.returncode == 2
+    assert "nothing was written" in again.stderr
+
+
+def test_probe_lists_hits_before_thresholds(rag, sample_state):
+    done = rag("probe", "How do I bake an apple pie?", *DAY, "--state", sample_state, "--json")
+    hits = json.loads(done.stdout)["hits"]
+    assert [hit["rank"] for hit in hits] == list(range(1, 11))
+    assert {hit["admission"] for hit in hits} == {"below_min_cosine"}
+
+
+def test_audit_of_a_sound_index_exits_0_and_shows_no_drift(rag, sample_state, tmp_path):
+    rag("init", tmp_path / "corpus")
+    done = rag(
+        "audit", "--corpus", tmp_path / "corpus", "--require-current", "--state", sample_state
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "holds what was ingested" in done.stdout
+
+
+def test_drift_exits_5_when_a_current_index_is_required(rag, sample_state, tmp_path):
+    rag("init", tmp_path / "corpus")
+    (tmp_path / "corpus" / "documents" / "acme-export.md").unlink()
+    done = rag(
+        "audit", "--corpus", tmp_path / "corpus", "--require-current", "--state", sample_state
+    )
+    assert done.returncode == 5
+    assert "ACME-EXPORT" in done.stdout
+
+
+def test_show_prints_document_product_and_run(rag, sample_state):
+    assert "valid" in rag("show", "ACME-EXPORT", "--state", sample_state).stdout
+    assert "warranty" in rag("show", "product:GX-200", "--state", sample_state).stdout
+    view = json.loads(rag("answer", CSV_QUESTION, "--state", sample_state, "--json").stdout)
+    shown = rag("show", view["run_id"], "--state", sample_state)
+    assert "Candidates" in shown.stdout
+
+
+def test_explain_says_why_a_document_was_not_eligible(rag, sample_state):
+    done = rag(
+        "answer", CSV_QUESTION, *DAY, "--state", sample_state, "--explain", "ACME-EXPORT-COPY"
+    )
+    assert "not eligible: it is a copy" in done.stdout
+
+
+def test_a_document_outside_the_allowed_scopes_does_not_exist(rag, sample_state, tmp_path):
+    profile = tmp_path / "narrow.toml"
+    profile.write_text(
+        'extends = "offline"\nallowed_scopes = ["public"]\ndefault_scopes = ["public"]\n'
+    )
+    done = rag("show", "ACME-SALARY-BANDS", "--profile", profile, "--state", sample_state)
+    assert done.returncode == 2
+    assert "no document" in done.stderr
+
+
+def test_many_questions_are_one_run_and_exit_0(rag, sample_state, tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text(
+        json.dumps({"question": CSV_QUESTION, "as_of": "2026-12-01"})
+        + "\nHow do I bake an apple pie?\n"
+    )
+    done = rag("answer", "--questions", path, "--state", sample_state, "--json")
+    assert done.returncode == 0, done.stderr
+    views = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [view["outcome"] for view in views] == ["answered", "refused"]
+    assert len({view["verdicts_path"] for view in views}) == 1
+
+
+def test_doctor_names_what_it_checked(rag, sample_state):
+    done = rag("doctor", "--state", sample_state)
+    assert done.returncode == 0, done.stdout
+    assert "embedding model" in done.stdout
+
+
+def test_a_failure_never_prints_the_index_key(rag, sample_state):
+    done = rag("answer", CSV_QUESTION, "--state", sample_state, RAG_INDEX_KEY="s3cret-value")
+    assert done.returncode == 6
+    assert "s3cret-value" not in done.stdout + done.stderr
