@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 DEFAULT_SETS = ("clapnq", "squad2")
 HITS_WITH_TEXT = 10
 """As many as the scorer's chk@10 reads."""
+FAILURES_SHOWN = 5
+"""Of each set; all of them are counted."""
 _VERDICTS = {
     Outcome.ANSWERED: "accepted",
     Outcome.REFUSED: "refused",
@@ -143,9 +145,9 @@ def run(names: Sequence[str], out: Path) -> int:
             questions=read_rows(folder / QUESTIONS),
         )
         print(f"{name}: {measures}")
-        for row in rows:
-            if row["verdict"] == "failed":
-                print(f"  FAILED {row['question_id']}: {row['reason']}: {row['detail']}")
+        failed = [row for row in rows if row["verdict"] == "failed"]
+        for row in failed[:FAILURES_SHOWN]:
+            print(f"  FAILED {row['question_id']}: {row['reason']}: {row['detail']}")
         sound = sound and measures.kept_promises
     return 0 if sound else 1
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from rag_core.types.records import AnswerRecords, IngestRecord
 
+_WRITE_ERRORS = (OSError, pa.ArrowException, ValueError, TypeError, OverflowError)
+"""A file system that refuses, and values that Parquet cannot hold."""
+
 _RUN_ID = re.compile(r"[A-Za-z0-9-]{1,128}")
 
 
@@ -105,7 +108,7 @@ class RunLogFolder:
 
         try:
             write_durably(path, write)
-        except (OSError, pa.ArrowException, ValueError, TypeError) as error:  # or unstorable values
+        except _WRITE_ERRORS as error:
             raise RecordError(
                 f"{path}: the record could not be written ({error}), so nothing is shown. Check "
                 "free space and permissions, or choose another state root with --state"

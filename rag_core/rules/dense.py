@@ -35,7 +35,9 @@ def cosine(left: FloatVector, right: FloatVector) -> float:
     Raises:
         ValueError: If the dimensions differ, a coordinate is not finite, or a vector is zero.
     """
-    return float(_cosines(_one(left, "left vector"), _one(right, "right vector")[np.newaxis])[0])
+    _check_vector(left, "left vector")
+    _check_vector(right, "right vector")
+    return float(_cosines(left, right[np.newaxis])[0])
 
 
 def rank_by_cosine(query: FloatVector, ids: Sequence[ChunkId], vectors: FloatMatrix) -> Ranking:
@@ -50,22 +52,41 @@ def rank_by_cosine(query: FloatVector, ids: Sequence[ChunkId], vectors: FloatMat
         ValueError: If shapes disagree, an id comes twice, a coordinate is not finite, or a row is
             zero; a bad row is named by its chunk.
     """
-    query = _one(query, "query")
-    if vectors.ndim != 2 or len(vectors) != len(ids):
+    _check_vector(query, "query")
+    if vectors.ndim != 2 or len(vectors) != len(ids):  # noqa: PLR2004 - rows and coordinates
         raise ValueError(f"vectors: want {len(ids)} rows, one per chunk, got shape {vectors.shape}")
     if len(set(ids)) != len(ids):
         raise ValueError("vectors: a chunk id comes twice")
-    if len(ids) and vectors.shape[1] != len(query):
-        raise ValueError(f"vectors: want dimension {len(query)}, got {vectors.shape[1]}")
     rows = max(1, _BLOCK_VALUES // len(query))
-    scores: list[float] = []
+    negated: list[float] = []
     for start in range(0, len(ids), rows):
         block = vectors[start : start + rows]
         _check_rows(block, ids[start : start + rows])
-        scores.extend(_cosines(query, block).tolist())
-    best_first = sorted(zip((-score for score in scores), ids, strict=True))
-    hits = (RankedHit(chunk, rank, 0.0 - negated) for rank, (negated, chunk) in _ranked(best_first))
-    return Ranking(NAME, tuple(hits))
+        negated.extend((-_cosines(query, block)).tolist())
+    best_first = sorted(zip(negated, ids, strict=True))
+    return Ranking(
+        NAME,
+        tuple(
+            RankedHit(chunk_id, rank, -score)
+            for rank, (score, chunk_id) in enumerate(best_first, start=1)
+        ),
+    )
+
+
+def _check_vector(vector: FloatVector, name: str) -> None:
+    if vector.ndim != 1:
+        raise ValueError(f"{name}: want one vector, got shape {vector.shape}")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name}: want finite coordinates, got NaN or infinity")
+    if not vector.any():
+        raise ValueError(f"{name}: want a vector with a direction, got {len(vector)} zeros")
+
+
+def _check_rows(block: FloatMatrix, ids: Sequence[ChunkId]) -> None:
+    sound = np.isfinite(block).all(axis=1) & block.any(axis=1)
+    if not sound.all():
+        first = int(np.argmin(sound))
+        _check_vector(block[first], f"vector of {ids[first]}")
 
 
 def _cosines(query: FloatVector, block: FloatMatrix) -> NDArray[np.float64]:
@@ -74,8 +95,9 @@ def _cosines(query: FloatVector, block: FloatMatrix) -> NDArray[np.float64]:
     left = query.astype(np.float64)
     right = block.astype(np.float64)
     dots = _sums(left * right)
-    norms = _sums((left * left)[np.newaxis]) * _sums(right * right)
-    return np.clip(dots / np.sqrt(norms), -1.0, 1.0)
+    # Squares of float32 values neither overflow nor vanish in float64, nor do these products.
+    squares = _sums((left * left)[np.newaxis]) * _sums(right * right)
+    return np.clip(dots / np.sqrt(squares), -1.0, 1.0)
 
 
 def _sums(products: NDArray[np.float64]) -> NDArray[np.float64]:

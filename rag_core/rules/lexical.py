@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_core.types.retrieval import RankedHit, Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rag_core.types.ids import ChunkId
 
@@ -31,28 +31,26 @@ NAME = "lexical"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LexicalIndex:
-    """Term statistics of the eligible chunks, and of nothing else (promise 2).
+    """Term statistics of the eligible chunks, and of nothing else (promise 2); see `of`."""
 
-    Built from each chunk's id and the terms of its title and text, with repetition:
-    `LexicalIndex([(chunk_id, terms(f"{title}\n{text}", language)), ...])`.
-
-    Raises:
-        ValueError: If a chunk id comes twice.
-    """
-
-    entries: InitVar[Sequence[tuple[ChunkId, tuple[str, ...]]]]
-    n: int = field(init=False)
+    n: int
     """Number of chunks."""
-    avgdl: float = field(init=False)
+    avgdl: float
     """Mean number of terms of a chunk, repetitions counted; 0.0 without chunks."""
-    lengths: Mapping[ChunkId, int] = field(init=False)
+    lengths: Mapping[ChunkId, int]
     """Terms per chunk, repetitions counted."""
-    postings: Mapping[str, Mapping[ChunkId, int]] = field(init=False)
+    postings: Mapping[str, Mapping[ChunkId, int]]
     """How often each term stands in each chunk that has it."""
-    df: Mapping[str, int] = field(init=False)
+    df: Mapping[str, int]
     """In how many chunks each term stands; absent terms are left out."""
 
-    def __post_init__(self, entries: Sequence[tuple[ChunkId, tuple[str, ...]]]) -> None:
+    @classmethod
+    def of(cls, entries: Iterable[tuple[ChunkId, Sequence[str]]]) -> LexicalIndex:
+        """The statistics of chunks given as id and terms of title and text, with repetition.
+
+        Raises:
+            ValueError: If a chunk id comes twice.
+        """
         lengths: dict[ChunkId, int] = {}
         postings: dict[str, dict[ChunkId, int]] = {}
         for chunk_id, chunk_terms in entries:
@@ -61,12 +59,13 @@ class LexicalIndex:
             lengths[chunk_id] = len(chunk_terms)
             for term, count in Counter(chunk_terms).items():
                 postings.setdefault(term, {})[chunk_id] = count
-        settle = object.__setattr__  # the only way to fill a frozen class's derived fields
-        settle(self, "n", len(lengths))
-        settle(self, "avgdl", sum(lengths.values()) / len(lengths) if lengths else 0.0)
-        settle(self, "lengths", lengths)
-        settle(self, "postings", postings)
-        settle(self, "df", {term: len(where) for term, where in postings.items()})
+        return cls(
+            n=len(lengths),
+            avgdl=sum(lengths.values()) / len(lengths) if lengths else 0.0,
+            lengths=lengths,
+            postings=postings,
+            df={term: len(where) for term, where in postings.items()},
+        )
 
     def idf(self, term: str) -> float:
         """`ln(1 + (n - df + 0.5) / (df + 0.5))`, above 0 for every term, absent ones included."""
@@ -91,7 +90,7 @@ def rank_by_bm25(question_terms: Collection[str], index: LexicalIndex) -> Rankin
 
 
 def rank_by_overlap(question_terms: Collection[str], index: LexicalIndex) -> Ranking:
-    """Chunks that share a term with the question, most distinct terms first (profile `reference`)."""
+    """Chunks that share terms with the question, most distinct ones first (profile `reference`)."""
     scores: dict[ChunkId, int] = {}
     for term in frozenset(question_terms):
         for chunk_id in index.postings.get(term, {}):

@@ -89,7 +89,8 @@ def normalize(*, ports: IngestPorts) -> StageRef:
         CorpusError: If any finding is an error; all findings are attached.
     """
     files = ports.corpus.scan()
-    rules = (ports.code_version, SPLITTER_ID)
+    # The profile's first language splits the sentences of documents that declare none.
+    rules = (ports.code_version, SPLITTER_ID, ports.profile.languages[0])
     digest = _stage_key(rules, tuple((f.path, sha256_hex(f.content)) for f in files))
     staged = ports.stages.find_corpus(digest)
     if staged is not None:

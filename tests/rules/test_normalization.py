@@ -1,0 +1,97 @@
+"""Normalisation: one stored form for every way of writing the same text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.rules.normalization import TextProblem, normalize_text
+
+TEXTS = st.text(
+    alphabet=st.one_of(
+        st.sampled_from("\r\n\f\v\x85\u2028\u2029\ufeff\t e\u0301\u0327\u1100\u1161\u11a8Å\0"),
+        st.characters(),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        pytest.param("a\r\nb", "a\nb", id="CRLF is one line end"),
+        pytest.param("a\rb", "a\nb", id="CR is a line end"),
+        pytest.param("a\n\rb", "a\n\nb", id="LF CR are two line ends"),
+        pytest.param("a\fb", "a\nb", id="a form feed is a line end"),
+        pytest.param("a\vb", "a\nb", id="a vertical tab is a line end"),
+        pytest.param("a\x85b", "a\nb", id="NEL is a line end"),
+        pytest.param("a\u2028b\u2029c", "a\nb\nc", id="LS and PS are line ends"),
+        pytest.param("a\tb", "a\tb", id="a tab stays"),
+        pytest.param("  a  \n\n", "  a  \n\n", id="nothing is trimmed"),
+        pytest.param("\ufeffa", "a", id="a byte order mark goes"),
+        pytest.param("\ufeff\ufeffa", "a", id="repeated byte order marks go"),
+        pytest.param("a\ufeffb", "a\ufeffb", id="a later U+FEFF is content"),
+        pytest.param("cafe\u0301", "caf\u00e9", id="letter and mark are composed"),
+        pytest.param("\ufeffe\u0301", "\u00e9", id="composed after the mark is gone"),
+        pytest.param("\r\u0301", "\n\u0301", id="a mark after a line end stays there"),
+        pytest.param("\u212b", "\u00c5", id="the Angstrom sign is the letter"),
+        pytest.param("10\u00b2 \ufb01", "10\u00b2 \ufb01", id="exponents and ligatures stay"),
+        pytest.param("", "", id="empty stays empty"),
+    ],
+)
+def test_a_text_has_one_stored_form(raw, text):
+    assert normalize_text(raw).text == text
+    assert normalize_text(raw).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("raw", "problems"),
+    [
+        pytest.param("ab\0c", [(2, "NUL character U+0000")], id="NUL"),
+        pytest.param("a\ud83d", [(1, "lone surrogate U+D83D")], id="high surrogate"),
+        pytest.param(
+            "\ud83d\ude00",
+            [(0, "lone surrogate U+D83D"), (1, "lone surrogate U+DE00")],
+            id="an undecoded pair is two lone surrogates",
+        ),
+        pytest.param("a\x1b[0m", [(1, "control character U+001B")], id="escape"),
+        pytest.param("a\x7f", [(1, "control character U+007F")], id="delete"),
+        pytest.param("\x9f", [(0, "control character U+009F")], id="C1"),
+        pytest.param("\x1c", [(0, "control character U+001C")], id="file separator"),
+        pytest.param("\ufeffa\r\ne\u0301\0", [(3, "NUL character U+0000")], id="after folding"),
+    ],
+)
+def test_a_character_that_no_text_may_hold_is_named_at_its_offset_in_the_stored_text(raw, problems):
+    assert normalize_text(raw).problems == tuple(TextProblem(*each) for each in problems)
+
+
+def test_every_control_character_is_a_problem_or_a_line_end_or_tab():
+    kept = []
+    for code in range(0x110000):
+        if (
+            unicodedata.category(chr(code)) in {"Cc", "Cs"}
+            and not normalize_text(chr(code)).problems
+        ):
+            kept.append(code)
+    assert kept == [0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85]
+
+
+@given(TEXTS)
+def test_normalising_twice_equals_once(raw):
+    once = normalize_text(raw)
+    assert normalize_text(once.text) == once
+
+
+@given(TEXTS)
+def test_a_stored_text_is_in_nfc_and_knows_one_line_end(raw):
+    text = normalize_text(raw).text
+    assert unicodedata.is_normalized("NFC", text)
+    assert not set(text) & set("\r\f\v\x85\u2028\u2029")
+
+
+@given(st.text(st.characters(exclude_characters="\r\ufeff")), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_line_ends_composition_and_byte_order_mark_do_not_matter(text, line_end):
+    variant = "\ufeff" + unicodedata.normalize("NFD", text).replace("\n", line_end)
+    assert normalize_text(variant) == normalize_text(text)
