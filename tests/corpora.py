@@ -55,9 +55,7 @@ def uncalibrated(**changes: object) -> Profile:
     profile = load_profile("offline")
     retrieval = profile.retrieval.model_copy(update={"min_cosine": 0.4})
     abstention = profile.abstention.model_copy(update={"threshold": None})
-    return profile.model_copy(
-        update={"retrieval": retrieval, "abstention": abstention} | changes
-    )
+    return profile.model_copy(update={"retrieval": retrieval, "abstention": abstention} | changes)
 
 
 @dataclass
@@ -111,9 +109,7 @@ class Workbench:
         )
 
     def retrieval_ports(self) -> RetrievalPorts:
-        return RetrievalPorts(
-            self.profile, self.store, self.embedder, ExactScan(), ProcessMemory()
-        )
+        return RetrievalPorts(self.profile, self.store, self.embedder, ExactScan(), ProcessMemory())
 
     def answer(self, text: str, *, make_chat=None, **asked: object) -> AnswerRun:
         ports = AnswerPorts(
@@ -122,9 +118,7 @@ class Workbench:
             run_log=self.run_log,
             clock=self.clock,
         )
-        question = resolve_question(
-            Asked(text, **asked), profile=self.profile, clock=self.clock
-        )
+        question = resolve_question(Asked(text, **asked), profile=self.profile, clock=self.clock)
         return answer([question], ports=ports, ids=RunIds(self._run_id()))
 
     def _run_id(self) -> RunId:

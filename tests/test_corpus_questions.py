@@ -42,7 +42,9 @@ def verdicts(tmp_path_factory):
 def sources(tmp_path_factory):
     """The stored text of every document, by id."""
     runtime = Runtime.open("offline", tmp_path_factory.mktemp("sources"))
-    corpus, _ = runtime.corpus(bundled_corpus()).read(runtime.corpus(bundled_corpus()).scan())
+    reader = runtime.corpus(bundled_corpus())
+    corpus, _ = reader.read(reader.scan())
+    assert corpus is not None
     return {document.id: document.text for document in corpus.documents}
 
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from rag_core.adapters import sqlite_connection as sqlite
+from rag_core.adapters import sqlite_values
 from rag_core.adapters.sqlite_checks import verify_stored
 from rag_core.adapters.sqlite_rows import damaged, read_manifest
 from rag_core.adapters.sqlite_schema import (
@@ -18,7 +19,6 @@ from rag_core.adapters.sqlite_schema import (
     has_manifest_table,
 )
 from rag_core.adapters.sqlite_snapshot import SqliteSnapshot
-from rag_core.adapters.sqlite_values import build_rows, insert
 from rag_core.errors import IntegrityError, NoIndexError
 from rag_core.rules.manifest import verify_manifest
 
@@ -84,8 +84,8 @@ class SqliteIndex:
                 check_shape(connection, where)
                 for table in reversed(tuple(TABLES)):
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
-                for table, rows in build_rows(validated.build, manifest):
-                    insert(connection, table, rows)
+                for table, rows in sqlite_values.build_rows(validated.build, manifest):
+                    sqlite_values.insert(connection, table, rows)
                 self._read_back(connection, manifest)
             sqlite.checkpoint(connection)
 

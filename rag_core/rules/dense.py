@@ -101,5 +101,9 @@ def _cosines(query: FloatVector, block: FloatMatrix) -> NDArray[np.float64]:
 
 
 def _sums(products: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row sums from left to right: `accumulate` keeps that order, `sum` and `dot` do not."""
-    return np.add.accumulate(products, axis=1)[:, -1]
+    """Row sums from left to right: `accumulate` keeps that order, `sum` and `dot` do not.
+
+    A loop starts from 0.0 and `accumulate` from the first product; adding 0.0 makes a -0.0 of the
+    latter the 0.0 of the former, and changes nothing else.
+    """
+    return np.add.accumulate(products, axis=1)[:, -1] + 0.0

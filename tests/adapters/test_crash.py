@@ -53,9 +53,10 @@ COMMIT_SLOWLY = """
 import sys, time
 from pathlib import Path
 from builders import make_plain_documents, make_validated
-from rag_core.adapters import sqlite_index
+from rag_core.adapters import sqlite_values
+from rag_core.adapters.sqlite_index import SqliteIndex
 
-insert = sqlite_index.insert
+insert = sqlite_values.insert
 
 def slowly(connection, table, rows):
     def one_by_one():
@@ -65,9 +66,8 @@ def slowly(connection, table, rows):
             time.sleep(0.01)
     insert(connection, table, one_by_one())
 
-sqlite_index.insert = slowly
-index = sqlite_index.SqliteIndex(Path(sys.argv[1]), key=None)
-index.commit(make_validated(make_plain_documents(40, "beta")))
+sqlite_values.insert = slowly
+SqliteIndex(Path(sys.argv[1]), key=None).commit(make_validated(make_plain_documents(40, "beta")))
 """
 
 COMMIT_AT_FULL_SPEED = """

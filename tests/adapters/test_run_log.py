@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -139,6 +140,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "state" / "runs"
 
 
+def query(sql: str) -> list[tuple[object, ...]]:
+    relation = duckdb.sql(sql)
+    assert relation is not None
+    return relation.fetchall()
+
+
 def test_an_answer_is_two_files_under_its_utc_day(root):
     hits, verdicts = RunLogFolder(root).write_answers(make_answers())
     assert hits == root / "hits" / "date=2026-03-01" / f"{RUN}.parquet"
@@ -167,14 +174,14 @@ def test_every_file_has_its_schema_and_version(root, table):
 
 def test_duckdb_reads_published_texts_with_plain_sql(root):
     RunLogFolder(root).write_answers(make_answers(make_verdict(0), make_verdict(1, REFUSED)))
-    rows = duckdb.sql(
+    rows = query(
         f"""
         SELECT CAST(v.date AS VARCHAR), v.question, v.outcome, p.chunk_id, p.text, p.start, p."end",
                p.quote_start, p.quote_end, p.match, p.valid_from, p.valid_until, p.source_digest
         FROM read_parquet('{root}/verdicts/*/*.parquet', hive_partitioning=true) AS v,
              unnest(v.published) AS u(p)
         """
-    ).fetchall()
+    )
     assert rows == [
         (
             "2026-03-01",
@@ -198,7 +205,7 @@ def test_duckdb_counts_refusals_by_reason(root):
     RunLogFolder(root).write_answers(
         make_answers(make_verdict(0), make_verdict(1, REFUSED), make_verdict(2, REFUSED))
     )
-    rows = duckdb.sql(
+    rows = query(
         f"""
         SELECT r.reason, count(*)
         FROM read_parquet('{root}/verdicts/*/*.parquet', hive_partitioning=true),
@@ -206,20 +213,20 @@ def test_duckdb_counts_refusals_by_reason(root):
         WHERE date = '2026-03-01' AND started_at > '2026-03-01 00:00:00+00'
         GROUP BY ALL
         """
-    ).fetchall()
+    )
     assert rows == [("quote_not_found", 2)]
 
 
 def test_duckdb_joins_verdicts_with_their_hits(root):
     RunLogFolder(root).write_answers(make_answers())
-    rows = duckdb.sql(
+    rows = query(
         f"""
         SELECT h.chunk_id, h.rank, h.lexical_rank, h.admission, v.top_cosine
         FROM read_parquet('{root}/verdicts/*/*.parquet', hive_partitioning=true) AS v
         JOIN read_parquet('{root}/hits/*/*.parquet', hive_partitioning=true) AS h
         USING (run_id, question_index) ORDER BY rank
         """
-    ).fetchall()
+    )
     assert rows == [
         ("EXPORT#1", 1, None, "admitted", 0.71),
         ("EXPORT#2", 2, None, "no_shared_term", 0.71),
@@ -230,7 +237,7 @@ def test_a_run_without_a_hit_still_has_both_files_and_duckdb_reads_them(root):
     records = AnswerRecords(RUN, STARTED, (), (make_verdict(0, REFUSED),))
     RunLogFolder(root).write_answers(records)
     count = f"SELECT count(*) FROM read_parquet('{root}/hits/*/*.parquet', hive_partitioning=true)"
-    assert duckdb.sql(count).fetchall() == [(0,)]
+    assert query(count) == [(0,)]
 
 
 def test_a_verdict_reads_back_with_every_field(root):
@@ -370,7 +377,7 @@ def test_a_full_disk_leaves_neither_verdicts_nor_temporary_names(root, monkeypat
     def refuse(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(durable.os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(RecordError, match="No space left on device"):
         RunLogFolder(root).write_answers(make_answers())
     assert [path for path in root.rglob("*") if path.is_file()] == []
@@ -378,7 +385,7 @@ def test_a_full_disk_leaves_neither_verdicts_nor_temporary_names(root, monkeypat
 
 def test_hits_are_durable_before_the_verdicts_are_begun(root, monkeypatch):
     order: list[str] = []
-    write = durable.os.fsync
+    write = os.fsync
 
     def note(descriptor: int) -> None:
         order.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()).removeprefix(str(root)))
@@ -386,7 +393,7 @@ def test_hits_are_durable_before_the_verdicts_are_begun(root, monkeypatch):
 
     durable.make_folder(root / "hits" / "date=2026-03-01")
     durable.make_folder(root / "verdicts" / "date=2026-03-01")
-    monkeypatch.setattr(durable.os, "fsync", note)
+    monkeypatch.setattr(os, "fsync", note)
     RunLogFolder(root).write_answers(make_answers())
     assert [name.split(".")[0] for name in order] == [
         "/hits/date=2026-03-01/",

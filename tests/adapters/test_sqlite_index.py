@@ -17,7 +17,7 @@ from builders import (
     make_rich_documents,
     make_validated,
 )
-from rag_core.adapters import sqlite_index
+from rag_core.adapters import sqlite_values
 from rag_core.adapters.sqlite_index import SqliteIndex
 from rag_core.adapters.sqlite_schema import TABLES, columns
 from rag_core.errors import (
@@ -287,14 +287,14 @@ class _CancelledError(BaseException):
 @pytest.mark.parametrize("table", TABLES)
 def test_whatever_stops_a_commit_rolls_it_back(path, monkeypatch, error, table):
     index = committed(path, documents=make_plain_documents(2, "alpha"))
-    insert = sqlite_index.insert
+    insert = sqlite_values.insert
 
     def stop(connection: sqlite3.Connection, name: str, rows: Any) -> None:
         insert(connection, name, rows)
         if name == table:
             raise error
 
-    monkeypatch.setattr(sqlite_index, "insert", stop)
+    monkeypatch.setattr(sqlite_values, "insert", stop)
     with pytest.raises(type(error)):
         index.commit(make_validated(make_plain_documents(2, "beta")))
     with index.open() as snapshot:
@@ -306,7 +306,7 @@ def test_a_first_commit_that_fails_leaves_no_index(path, monkeypatch):
         raise KeyboardInterrupt
 
     index = SqliteIndex(path, key=None)
-    monkeypatch.setattr(sqlite_index, "insert", stop)
+    monkeypatch.setattr(sqlite_values, "insert", stop)
     with pytest.raises(KeyboardInterrupt):
         index.commit(make_validated())
     with pytest.raises(NoIndexError), index.open():

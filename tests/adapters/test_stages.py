@@ -14,13 +14,12 @@ from rag_core.errors import IntegrityError, UsageError
 from rag_core.rules.digests import vector_digest
 from rag_core.types.chunks import EmbeddedBatch
 from rag_core.types.corpus import Corpus, Finding, Severity
+from rag_core.types.ids import Digest
 from rag_core.types.index import StageRef
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from rag_core.types.ids import Digest
 
 KEY = digest_of("the input")
 FINDINGS = (
@@ -162,7 +161,7 @@ def test_a_reference_cannot_lead_out_of_the_folder(root):
     ref = StageRef("chunks", digest_of("x"), "", 0)
     for digest in ("../../../etc/passwd", "", "a" * 63 + "/"):
         with pytest.raises(IntegrityError, match="expected a SHA-256 digest"):
-            StageFolder(root).get_chunks(dataclasses.replace(ref, digest=digest))
+            StageFolder(root).get_chunks(dataclasses.replace(ref, digest=Digest(digest)))
 
 
 def test_a_missing_artifact_is_an_error_to_get(root):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpora import Workbench, write_document
@@ -11,6 +12,7 @@ from fakes import StoppedClock
 
 from rag_core.errors import CorpusError, NoIndexError
 from rag_core.runtime import Runtime, bundled_corpus
+from rag_core.types.ids import RunId
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs import answer as answering
@@ -53,7 +55,7 @@ def state(prefect_api, tmp_path_factory):
     return str(root)
 
 
-def task_names(flow_run_id: str) -> list[str]:
+def task_names(flow_run_id):
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
     from prefect.client.schemas.sorting import TaskRunSort
@@ -84,7 +86,7 @@ def test_an_answered_question_ends_as_answered(state):
 
     final = answer(CSV_QUESTION, as_of="2026-12-01", state=state, return_state=True)
     assert (final.name, final.type.value) == ("Answered", "COMPLETED")
-    run = final.result()
+    run: Any = final.result()
     assert run.answers[0].verdict.published[0].source_id == "ACME-EXPORT"
 
 
@@ -108,7 +110,7 @@ def test_the_steps_are_task_runs_under_their_names(state):
     from flows.answer import answer
 
     final = answer(CSV_QUESTION, as_of="2026-12-01", state=state, return_state=True)
-    run = final.result()
+    run: Any = final.result()
     flow_run_id = run.answers[0].record.flow_run_id
     assert set(task_names(flow_run_id)) == {"retrieve", "chat", "gate", "record"}
 
@@ -120,7 +122,9 @@ def test_the_run_name_is_a_digest_and_never_the_question(state):
 
     final = answer(CSV_QUESTION, state=state, return_state=True)
     with get_client(sync_client=True) as client:
-        name = client.read_flow_run(final.state_details.flow_run_id).name
+        flow_run_id = final.state_details.flow_run_id
+        assert flow_run_id is not None
+        name = client.read_flow_run(flow_run_id).name
     assert name == "answer-f02ed28f"
 
 
@@ -184,7 +188,7 @@ def test_a_flow_and_a_plain_call_leave_equal_records(state):
             ids=answering.RunIds(runtime.new_run_id()),
             run_step=run_step,
         )
-        records.append(replace(run.answers[0].record, run_id="same"))
+        records.append(replace(run.answers[0].record, run_id=RunId("same")))
     assert records[0] == records[1]
 
 
@@ -234,9 +238,7 @@ def test_no_question_outlives_the_run_in_prefect_results(state):
 
 
 def test_an_answer_through_the_command_line_survives_a_dead_prefect_server(rag, state):
-    done = rag(
-        "answer", CSV_QUESTION, "--state", state, PREFECT_API_URL="http://127.0.0.1:9/api"
-    )
+    done = rag("answer", CSV_QUESTION, "--state", state, PREFECT_API_URL="http://127.0.0.1:9/api")
     assert done.returncode == 0, done.stderr
     assert "continuing without it" in done.stderr
 

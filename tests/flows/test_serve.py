@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -24,7 +25,8 @@ BIN = Path(sys.executable).parent
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def wait_for(check, *, seconds: float, what: str):
@@ -44,7 +46,7 @@ def healthy(api: str) -> bool:
         return False
 
 
-def post(api: str, path: str, body: dict) -> object:
+def post(api: str, path: str, body: dict) -> Any:
     reply = httpx.post(f"{api}{path}", json=body, timeout=30)
     reply.raise_for_status()
     return reply.json()
@@ -70,8 +72,12 @@ def served(tmp_path_factory):
         started.append(
             subprocess.Popen(
                 [str(part) for part in command],
-                cwd=root, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                cwd=root,
+                env=env,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         )
 
     try:
@@ -99,11 +105,9 @@ def served(tmp_path_factory):
         log.close()
 
 
-def run_deployment(api: str, name: str, parameters: dict) -> dict:
+def run_deployment(api: str, name: str, parameters: dict) -> Any:
     deployment = httpx.get(f"{api}/deployments/name/{name}", timeout=30).json()
-    run = post(
-        api, f"/deployments/{deployment['id']}/create_flow_run", {"parameters": parameters}
-    )
+    run = post(api, f"/deployments/{deployment['id']}/create_flow_run", {"parameters": parameters})
 
     def finished():
         found = httpx.get(f"{api}/flow_runs/{run['id']}", timeout=30).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,23 +11,22 @@ from hypothesis import strategies as st
 
 from rag_core.rules.blocks import block_ranges
 
-LINES = st.lists(
-    st.sampled_from(
-        [
-            "",
-            " ",
-            "# H",
-            "text",
-            "more text.",
-            "- item",
-            "  wrapped",
-            "2. two",
-            "1) one",
-            "key: value",
-        ]
-        + ["x = 1", "| a | b |", "a\tb", "---", "===", "```", "~~~py", "> quoted", "(a) letter"]
-    )
-).map("\n".join)
+KINDS = (
+    *(
+        "",
+        " ",
+        "# H",
+        "text",
+        "more text.",
+        "- item",
+        "  wrapped",
+        "2. two",
+        "1) one",
+        "(a) letter",
+    ),
+    *("key: value", "x = 1", "| a | b |", "a\tb", "---", "===", "```", "~~~py", "> quoted"),
+)
+LINES = st.lists(st.sampled_from(KINDS)).map("\n".join)
 
 
 def blocks(text: str) -> list[str]:
@@ -97,7 +97,7 @@ def test_a_text_falls_into_its_logical_blocks(text, expected):
 def test_blocks_are_ordered_and_hold_every_line_that_is_not_blank(text):
     ranges = list(block_ranges(text))
     assert ranges == sorted(ranges)
-    assert all(left[1] < right[0] for left, right in zip(ranges, ranges[1:], strict=False))
+    assert all(left[1] < right[0] for left, right in pairwise(ranges))
     held = [line for block in blocks(text) for line in block.split("\n")]
     assert held == [line for line in text.split("\n") if line.strip()]
 

@@ -52,6 +52,8 @@ _TORN = [
     pytest.param("at 10|:30 sharp", id="before the colon of a time"),
     pytest.param("at 10:|30 sharp", id="behind the colon of a time"),
     pytest.param("a 5|′ tube", id="before a prime"),
+    pytest.param("load > |5 kg", id="behind a comparator inside a line"),
+    pytest.param("if 5 |> 3 then", id="before a comparator inside a line"),
     pytest.param('a 5|" tube', id="before an inch mark"),
 ]
 
@@ -63,6 +65,8 @@ _HELD = [
     pytest.param("the fee|.", id="before a full stop"),
     pytest.param("“|the fee”", id="behind a quotation mark"),
     pytest.param("the fee|” is", id="before a quotation mark"),
+    pytest.param("the ‘fee|’ is", id="before a single quotation mark"),
+    pytest.param("the ‘|fee’ is", id="behind a single quotation mark"),
     pytest.param("one—|two", id="behind an em dash"),
     pytest.param("one|, two", id="before a comma"),
     pytest.param("(|5 days)", id="a number behind a bracket"),

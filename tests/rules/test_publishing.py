@@ -72,6 +72,13 @@ def test_a_quotation_across_two_sentences_is_extended_to_both():
     assert texts(published(item)) == [f"{A} {B}"]
 
 
+def test_a_sentence_that_touches_the_quotation_is_not_published():
+    text = "退款须在三十天内办理。换货须在十天内办理。保修期为两年。"
+    spans = (Span(0, 11), Span(11, 21), Span(21, 28))
+    item = accept("换货须在十天内办理。", make_excerpt(make_source(text, sentences=spans)))
+    assert texts(published(item)) == ["换货须在十天内办理。"]
+
+
 def test_under_publish_quote_only_the_quotation_is_shown():
     item = accept("must be blue in every", make_excerpt(source_of()))
     publication = published(item, publish="quote")

@@ -79,7 +79,7 @@ def test_the_ids_name_the_installed_libraries():
     assert f"sentencex-{version('sentencex')}+blocks-v1" == SPLITTER_ID
 
 
-# --- graphemes --------------------------------------------------------------------------------------
+# --- graphemes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_long_run_of_flags_pairs_up_as_a_short_one_does(before, flags):
     assert pairs[-2] == (1 if flags % 2 else 2)
 
 
-# --- words ------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_asking_for_a_word_bound_costs_no_more_in_a_long_text():
     assert time.perf_counter() - began < 5
 
 
-# --- sentences --------------------------------------------------------------------------------------
+# --- sentences ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
