@@ -40,16 +40,20 @@ ProfileOption = Annotated[
 ]
 StateOption = Annotated[
     Path | None,
-    typer.Option("--state", help="State root. [default: RAG_STATE_ROOT, else ./state]"),
+    typer.Option("--state", help="State root; default: RAG_STATE_ROOT, else ./state."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 AsOfOption = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="YYYY-MM-DD", help="Day to answer for. [default: today]"),
+    typer.Option(
+        "--as-of",
+        metavar="YYYY-MM-DD",
+        help="Day to answer for; default: today in the profile's zone.",
+    ),
 ]
 ScopeOption = Annotated[
     list[str] | None,
-    typer.Option("--scope", help="Scope to search; repeat for several. [default: the profile's]"),
+    typer.Option("--scope", help="Scope to search; repeat for several; default: the profile's."),
 ]
 ProductOption = Annotated[
     str | None, typer.Option("--product", help="Product code; wins over codes in the question.")

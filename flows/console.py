@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rag_core.verbs.explain import Explanation
     from rag_core.verbs.ingest import Ingested
     from rag_core.verbs.probe import Probe
+
+_INDENT = (0, 0, 0, 4)
 
 OUT = Console(markup=False, emoji=False, highlight=False)
 ERR = Console(markup=False, emoji=False, highlight=False, stderr=True)
@@ -69,16 +72,17 @@ def print_answer(run: AnswerRun, item: Answered) -> None:
 def _print_published(text: Published) -> None:
     OUT.print()
     OUT.print(Text(str(text)))
-    place = (
-        f"{text.title} · {text.path}, characters {text.span.start} to {text.span.end} · valid "
-        f"{validity(text.valid_from, text.valid_until)} · {text.match.value} match"
-    )
-    OUT.print(Text(f"    {place}", style="cyan"))
+    lines = [
+        f"{text.title} · {text.path}, characters {text.span.start} to {text.span.end}",
+        f"valid {validity(text.valid_from, text.valid_until)} · {text.match.value} match",
+    ]
     if text.heading_path:
-        OUT.print(Text(f"    under {' > '.join(text.heading_path)}", style="cyan"))
+        lines.append(f"under {' > '.join(text.heading_path)}")
+    for line in lines:
+        OUT.print(Padding(Text(line, style="cyan"), _INDENT))
     if text.context:
         context = " ".join(text.context.split())
-        OUT.print(Text(f"    context, not quoted: {context}", style="dim"))
+        OUT.print(Padding(Text(f"context, not quoted: {context}", style="dim"), _INDENT))
 
 
 def print_answers(run: AnswerRun) -> None:
@@ -156,11 +160,10 @@ def print_probe(result: Probe) -> None:
             "" if hit.shared_terms is None else hit.shared_terms,
             hit.admission.value if hit.admission else "not a candidate",
             hit.title,
-            validity(hit.valid_from, hit.valid_until),
         )
         for hit in result.hits
     ]
-    columns = ("rank", "chunk", "cosine", "terms", "admission", "title", "valid")
+    columns = ("rank", "chunk", "cosine", "terms", "admission", "title")
     OUT.print(table("Dense ranking, no threshold applied", columns, rows))
     if result.unknown_products:
         named = ", ".join(result.unknown_products)

@@ -24,7 +24,18 @@ KINDS = (
         "1) one",
         "(a) letter",
     ),
-    *("key: value", "x = 1", "| a | b |", "a\tb", "---", "===", "```", "~~~py", "> quoted"),
+    *(
+        "key: value",
+        "x = 1",
+        "| a | b |",
+        "a\tb",
+        "---",
+        "===",
+        "```",
+        "~~~py",
+        "> quoted",
+        "(a) b",
+    ),
 )
 LINES = st.lists(st.sampled_from(KINDS)).map("\n".join)
 

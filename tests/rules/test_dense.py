@@ -55,11 +55,14 @@ def test_cosine_has_known_values(left, right, expected):
     assert cosine(left, right) == expected
 
 
-def test_cosine_never_leaves_its_range():
-    unclamped = vector(0.1, 0.7, 0.3)
-    loop = sum(x * x for x in unclamped.tolist())
-    assert cosine(unclamped, unclamped) == 1.0
-    assert loop / math.sqrt(loop * loop) <= 1.0 + 2**-52
+def test_a_quotient_that_rounding_lifts_above_one_is_clamped():
+    left, right = vector(0.1, 0.8, 0.1), vector(0.6, 4.8, 0.6)
+    dot, a, b = (
+        sum(x * y for x, y in zip(one.tolist(), other.tolist(), strict=True))
+        for one, other in ((left, right), (left, left), (right, right))
+    )
+    assert dot / math.sqrt(a * b) == 1 + 2**-52
+    assert (cosine(left, right), cosine(left, -right)) == (1.0, -1.0)
 
 
 @given(matrices(st.just(2), st.integers(1, 40)))
@@ -83,7 +86,7 @@ def test_a_ranking_equals_the_plain_loop_bit_for_bit(dimension):
 
 
 def test_sums_run_from_left_to_right():
-    # Pairwise or blocked summation, as in numpy's sum and dot, keeps the last 1.
+    # 2**54 + 1 is 2**54 in float64, so the first 1 is lost and the last one stays.
     left = vector(2.0**27, 1, -(2.0**27), 1)
     right = vector(2.0**27, 1, 2.0**27, 1)
     assert cosine(left, right) == 1 / math.sqrt((2.0**55) * (2.0**55))
