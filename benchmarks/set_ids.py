@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 from rag_core.adapters.fields import identifier_or_none
 
-ESCAPE = "@"
+_ESCAPE = re.compile(r"@u[0-9a-f]+\.")
 
 
 def governed_id(original: str) -> str:
-    """The id itself where our rule takes it and it has no `@`, else a form of its own.
+    """The id itself where our rule takes it, else a form of its own that no other id gets.
 
-    Every character that the rule refuses, every one outside ASCII, and `@` itself become `@HEX-`
-    (the code point), so that two ids never meet; what would get longer than 128 characters
-    becomes its SHA-256.
+    In that form every character but ASCII letters, digits and `_.-` becomes `@uHEX.`, its code
+    point. A sound id that looks so already is escaped too; what would get longer than 128
+    characters becomes its SHA-256.
     """
-    nfc = unicodedata.normalize("NFC", original)
-    if ESCAPE not in original and identifier_or_none(original) == original == nfc:
+    sound = identifier_or_none(original) == original == unicodedata.normalize("NFC", original)
+    if sound and not _ESCAPE.search(original):
         return original
     escaped = "".join(_escaped(c, first=i == 0) for i, c in enumerate(original))
     if identifier_or_none(escaped) == escaped:
@@ -32,4 +33,4 @@ def _escaped(character: str, *, first: bool) -> str:
     letter = character.isascii() and character.isalnum()
     if letter or (character in "_.-" and not first):
         return character
-    return f"{'_' if first else ''}{ESCAPE}{ord(character):x}-"
+    return f"{'_' if first else ''}@u{ord(character):x}."

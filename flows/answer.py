@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow
 from prefect import runtime as prefect_runtime
 from prefect.states import Completed
-from pydantic import Field
 
 from flows.artifacts import leave_verdict
 from flows.tasks import run_as_task
@@ -32,30 +31,27 @@ def _run_name() -> str:
 
 @flow(name="answer", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
 def answer(
-    question: Annotated[str, Field(description="The question, in plain words.")],
+    question: str,
     *,
-    as_of: Annotated[
-        str | None, Field(description="Day as YYYY-MM-DD; empty: today in the profile's zone.")
-    ] = None,
-    scopes: Annotated[
-        list[str] | None, Field(description="Scopes to search; empty: the profile's defaults.")
-    ] = None,
-    product: Annotated[
-        str | None, Field(description="Product code; wins over codes in the question.")
-    ] = None,
-    background: Annotated[
-        str | None, Field(description="The asker's situation; used for retrieval only.")
-    ] = None,
-    profile: Annotated[
-        str, Field(description="Packaged profile name, or path of a .toml file.")
-    ] = DEFAULT_PROFILE,
-    state: Annotated[
-        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
-    ] = None,
+    as_of: str | None = None,
+    scopes: list[str] | None = None,
+    product: str | None = None,
+    background: str | None = None,
+    profile: str = DEFAULT_PROFILE,
+    state: str | None = None,
 ) -> State[AnswerRun]:
     """Answer with exact quotations of eligible documents, or refuse with a reason.
 
     Ends as `Answered` or `Refused` (both completed), or fails with the error that stopped it.
+
+    Args:
+        question: The question, in plain words.
+        as_of: Day as YYYY-MM-DD; empty: today in the profile's zone.
+        scopes: Scopes to search; empty: the profile's defaults.
+        product: Product code; wins over codes in the question.
+        background: The asker's situation; used for retrieval only.
+        profile: Packaged profile name, or path of a .toml file.
+        state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
     runtime = Runtime.open(profile, state)
     asked = Asked(question, as_of, tuple(scopes or ()), product, background)

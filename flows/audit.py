@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from prefect import flow
-from pydantic import Field
 
 from flows import tasks
 from flows.artifacts import leave_checks
@@ -16,20 +13,19 @@ from rag_core.verbs.audit import audit as run_audit
 
 @flow(name="audit", persist_result=False, validate_parameters=True)
 def audit(
-    corpus: Annotated[
-        str | None, Field(description="Corpus folder to compare with; empty: index only.")
-    ] = None,
-    require_current: Annotated[
-        bool, Field(description="Fail when the folder has moved on since the ingest.")
-    ] = False,
-    profile: Annotated[
-        str, Field(description="Packaged profile name, or path of a .toml file.")
-    ] = DEFAULT_PROFILE,
-    state: Annotated[
-        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
-    ] = None,
+    corpus: str | None = None,
+    require_current: bool = False,
+    profile: str = DEFAULT_PROFILE,
+    state: str | None = None,
 ) -> Audit:
-    """Recompute every digest; no model is needed and nothing is changed."""
+    """Recompute every digest; no model is needed and nothing is changed.
+
+    Args:
+        corpus: Corpus folder to compare with; empty: index only.
+        require_current: Fail when the folder has moved on since the ingest.
+        profile: Packaged profile name, or path of a .toml file.
+        state: State root; empty: RAG_STATE_ROOT, else ./state.
+    """
     runtime = Runtime.open(profile, state)
     result = tasks.run_as_task(
         "audit",

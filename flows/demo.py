@@ -44,7 +44,7 @@ def _demo() -> None:
     OUT.print(f"The run log is in {runtime.paths.runs}: one Parquet file per run and table.")
     OUT.print("Try, with .venv/bin on your PATH:")
     for command in (
-        'rag answer "What is the per diem?" --as-of 2024-06-01 --explain ACME-EXPORT',
+        'rag answer "What is the meal allowance?" --as-of 2025-05-01 --explain ACME-EXPENSES-2026',
         'rag probe "Where can I export CSV in Reporting?"',
         "rag show product:GX-200",
         "rag audit --corpus corpus",

@@ -26,28 +26,26 @@ _STATE_NAMES = {"committed": "Committed", "unchanged": "Unchanged", "dry_run": "
 
 @flow(name="ingest", persist_result=False, validate_parameters=True)
 def ingest(
-    corpus: Annotated[str, Field(description="Folder of governed documents.")] = "corpus",
+    corpus: str = "corpus",
     *,
-    profile: Annotated[
-        str, Field(description="Packaged profile name, or path of a .toml file.")
-    ] = DEFAULT_PROFILE,
-    state: Annotated[
-        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
-    ] = None,
-    dry_run: Annotated[
-        bool, Field(description="Plan only: say what would be embedded, commit nothing.")
-    ] = False,
-    rebuild: Annotated[
-        bool, Field(description="Embed everything again, under the profile's contract.")
-    ] = False,
-    wait_s: Annotated[
-        float, Field(ge=0, description="Seconds to wait for another ingest before giving up.")
-    ] = 0.0,
+    profile: str = DEFAULT_PROFILE,
+    state: str | None = None,
+    dry_run: bool = False,
+    rebuild: bool = False,
+    wait_s: Annotated[float, Field(ge=0)] = 0.0,
 ) -> State[Ingested]:
     """Normalize, chunk, embed, validate and commit a corpus, all or nothing.
 
     Ends as `Committed`, `Unchanged` or `DryRun`; a failed run leaves the previous index as it
     was, and the next run resumes with the batches that were finished.
+
+    Args:
+        corpus: Folder of governed documents.
+        profile: Packaged profile name, or path of a .toml file.
+        state: State root; empty: RAG_STATE_ROOT, else ./state.
+        dry_run: Plan only: say what would be embedded, commit nothing.
+        rebuild: Embed everything again, under the profile's contract.
+        wait_s: Seconds to wait for another ingest before giving up.
     """
     logger = get_run_logger()
     runtime = Runtime.open(profile, state)

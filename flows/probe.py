@@ -26,26 +26,26 @@ def _run_name() -> str:
 
 @flow(name="probe", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
 def probe(
-    question: Annotated[str, Field(description="The question, in plain words.")],
+    question: str,
     *,
-    limit: Annotated[int, Field(ge=1, description="Most hits to show.")] = 10,
-    as_of: Annotated[
-        str | None, Field(description="Day as YYYY-MM-DD; empty: today in the profile's zone.")
-    ] = None,
-    scopes: Annotated[
-        list[str] | None, Field(description="Scopes to search; empty: the profile's defaults.")
-    ] = None,
-    product: Annotated[
-        str | None, Field(description="Product code; wins over codes in the question.")
-    ] = None,
-    profile: Annotated[
-        str, Field(description="Packaged profile name, or path of a .toml file.")
-    ] = DEFAULT_PROFILE,
-    state: Annotated[
-        str | None, Field(description="State root; empty: RAG_STATE_ROOT, else ./state.")
-    ] = None,
+    limit: Annotated[int, Field(ge=1)] = 10,
+    as_of: str | None = None,
+    scopes: list[str] | None = None,
+    product: str | None = None,
+    profile: str = DEFAULT_PROFILE,
+    state: str | None = None,
 ) -> Probe:
-    """Show the best eligible chunks by cosine, with what admission would say of each."""
+    """Show the best eligible chunks by cosine, with what admission would say of each.
+
+    Args:
+        question: The question, in plain words.
+        limit: Most hits to show.
+        as_of: Day as YYYY-MM-DD; empty: today in the profile's zone.
+        scopes: Scopes to search; empty: the profile's defaults.
+        product: Product code; wins over codes in the question.
+        profile: Packaged profile name, or path of a .toml file.
+        state: State root; empty: RAG_STATE_ROOT, else ./state.
+    """
     runtime = Runtime.open(profile, state)
     asked = Asked(question, as_of, tuple(scopes or ()), product)
     resolved = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)

@@ -62,7 +62,7 @@ def _schedules(options: ServeOptions) -> list[Schedule] | None:
         return None
     try:
         ZoneInfo(options.timezone)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise UsageError(
             f"timezone {options.timezone!r}: want an IANA zone such as Europe/Berlin"
         ) from error

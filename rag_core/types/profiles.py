@@ -113,7 +113,7 @@ class Profile(_Strict):
     def _known_zone(cls, value: str) -> str:
         try:
             ZoneInfo(value)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise ValueError(f"unknown IANA time zone {value!r}, such as Europe/Berlin") from error
         return value
 

@@ -215,6 +215,7 @@ def admitted_candidates(rankings: Rankings, profile: Profile) -> tuple[Candidate
         shared,
         min_cosine=profile.retrieval.min_cosine,
         limit=profile.retrieval.excerpts,
+        depth=profile.retrieval.fusion_depth,
     )
 
 

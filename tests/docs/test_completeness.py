@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -84,9 +85,7 @@ def sqlite_columns() -> dict[str, dict[str, str]]:
     return {
         table: {
             name: kind if required or key else f"{kind} or null"
-            for _, name, kind, required, _, key in connection.execute(
-                f"PRAGMA table_info({table})"
-            )
+            for _, name, kind, required, _, key in connection.execute(f"PRAGMA table_info({table})")
         }
         for (table,) in names
     }
@@ -111,7 +110,9 @@ def test_every_sqlite_index_is_documented():
 RUN_LOG = "Parquet: the run log"
 STAGES = "Parquet: the stages"
 STAGE_SCHEMAS = {
-    name.lower(): value for name, value in vars(stage_schemas).items() if isinstance(value, pa.Schema)
+    name.lower(): value
+    for name, value in vars(stage_schemas).items()
+    if isinstance(value, pa.Schema)
 }
 
 
@@ -297,10 +298,10 @@ def test_every_profile_key_is_documented_with_its_value_in_offline():
     profile = load_profile("offline").model_dump(mode="json")
 
     def value_of(key: str) -> str:
-        value = profile
+        value: Any = profile
         for part in key.split("."):
             value = value[part]
-        return f"`{ast.unparse(ast.Constant(value))}`" if key != "description" else "a sentence"
+        return repr(value) if key != "description" else "a sentence"
 
     rows = documented("Profiles")
     declared = {key: value_of(key) for key in profile_keys(Profile)}

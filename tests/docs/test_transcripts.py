@@ -9,8 +9,10 @@ decimal point) is compared by its form.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+BASH = shutil.which("bash") or "/bin/bash"
 BLOCK = re.compile(r"(?ms)^```(\w+)(?: ([^\n]+))?\n(.*?)^```$")
 LINES = str.maketrans(dict.fromkeys("─━│┃┏┓┗┛┡┩┳┻╇┴┬┌┐└┘├┤┼╞╡╪╭╮╰╯", " "))
 CHANGING = (
@@ -77,7 +80,7 @@ class Terminal:
 
     def run(self, command: str) -> str:
         done = subprocess.run(
-            ["bash", "-c", f"(exit {self._status}); {command}"],
+            [BASH, "-c", f"(exit {self._status}); {command}"],
             cwd=self._folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -124,10 +127,8 @@ def test_every_command_of_the_page_prints_what_the_page_shows(page, tmp_path):
 def test_the_readme_has_two_queries_with_their_results():
     languages = [block.language for block in blocks("README.md")]
     assert languages.count("sql") == 2
-    assert all(
-        after == "text" for before, after in zip(languages, languages[1:], strict=False)
-        if before == "sql"
-    )  # fmt: skip
+    pairs = itertools.pairwise(languages)
+    assert all(after == "text" for before, after in pairs if before == "sql")
 
 
 def test_an_elision_stands_for_any_output():
