@@ -26,7 +26,8 @@ from rag_core.errors import RagError
 from rag_core.runtime import Runtime
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
-from rag_core.verbs.answer import RunIds, answer
+from rag_core.verbs.answer import answer
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.ingest import ingest
 from rag_core.verbs.requests import resolve_question
 

@@ -14,8 +14,9 @@ from flows.tasks import run_as_task
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
-from rag_core.verbs.answer import AnswerRun, RunIds
+from rag_core.verbs.answer import AnswerRun
 from rag_core.verbs.answer import answer as run_answer
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.requests import resolve_question
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def _run_name() -> str:
 def answer(
     question: str,
     *,
-    as_of: str | None = None,
+    as_of: str = "",
     scopes: list[str] | None = None,
-    product: str | None = None,
-    background: str | None = None,
+    product: str = "",
+    background: str = "",
     profile: str = DEFAULT_PROFILE,
-    state: str | None = None,
+    state: str = "",
 ) -> State[AnswerRun]:
     """Answer with exact quotations of eligible documents, or refuse with a reason.
 
@@ -66,8 +67,9 @@ def answer(
     if item.error is not None:
         raise item.error
     answered = item.verdict.outcome is Outcome.ANSWERED
+    count = len(item.verdict.published)
     message = (
-        f"{len(item.verdict.published)} quotations"
+        f"{count} quotation{'s' if count > 1 else ''}"
         if answered
         else ", ".join(reason.value for reason in item.verdict.reasons)
     )

@@ -80,7 +80,7 @@ def leave_manifest(done: Ingested) -> None:
             ("generation digest", manifest.generation_digest),
             ("signed", "yes" if manifest.signature else "no"),
         ]
-    table = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+    table = ["| what | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
     _leave(
         lambda: create_markdown_artifact(
             key="ingest-manifest",

@@ -13,10 +13,10 @@ from rag_core.verbs.audit import audit as run_audit
 
 @flow(name="audit", persist_result=False, validate_parameters=True)
 def audit(
-    corpus: str | None = None,
+    corpus: str = "",
     require_current: bool = False,
     profile: str = DEFAULT_PROFILE,
-    state: str | None = None,
+    state: str = "",
 ) -> Audit:
     """Recompute every digest; no model is needed and nothing is changed.
 

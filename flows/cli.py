@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_core.errors import CorpusError, RagError, UsageError
+from rag_core.errors import RagError, UsageError
 
 if TYPE_CHECKING:
-    from rag_core.runtime import Runtime
-    from rag_core.types.questions import Asked, Question
-    from rag_core.verbs.answer import AnswerRun
-    from rag_core.verbs.ingest import Ingested
+    pass
 
-REFUSED_EXIT = 3
 INTERRUPTED_EXIT = 130
 
 app = typer.Typer(
@@ -96,12 +92,13 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Bring the index in line with a corpus folder, all or nothing."""
+    from flows.output import show_ingest
     from flows.running import run_ingest
 
     done = run_ingest(
         corpus=corpus, profile=profile, state=state, dry_run=dry_run, rebuild=rebuild, wait_s=wait
     )
-    _show_ingest(done, as_json=as_json)
+    show_ingest(done, as_json=as_json)
 
 
 @app.command()
@@ -131,6 +128,7 @@ def answer(
     flow: FlowOption = False,
 ) -> None:
     """Answer with exact quotations, or refuse with a reason (exit code 3)."""
+    from flows.output import answer_file, show_answer
     from rag_core.runtime import Runtime
     from rag_core.types.questions import Asked
 
@@ -139,12 +137,12 @@ def answer(
     if questions is not None:
         if question or flow or explain:
             raise UsageError("--questions: goes with neither a question, --flow nor --explain")
-        _answer_file(questions, typed, runtime, as_json=as_json)
+        answer_file(questions, typed, runtime, as_json=as_json)
         return
     from flows.running import run_answer
 
     run = run_answer(typed, runtime, profile=profile, as_flow=flow)
-    _show_answer(run, runtime, explain=explain, as_json=as_json)
+    show_answer(run, runtime, explain=explain, as_json=as_json)
 
 
 @app.command()
@@ -162,6 +160,7 @@ def probe(
 ) -> None:
     """Show the best eligible chunks for a question, before any threshold; asks no chat model."""
     from flows.console import print_probe
+    from flows.output import print_json
     from flows.running import run_probe
     from rag_core.runtime import Runtime
     from rag_core.types.questions import Asked
@@ -170,7 +169,7 @@ def probe(
     typed = Asked(question, as_of, tuple(scope or ()), product)
     result = run_probe(typed, runtime, profile=profile, limit=limit, as_flow=flow)
     if as_json:
-        _print_json(result)
+        print_json(result)
     else:
         print_probe(result)
 
@@ -191,6 +190,7 @@ def audit(
 ) -> None:
     """Recompute every stored digest; needs no model and changes nothing."""
     from flows.console import print_audit
+    from flows.output import print_json
     from flows.running import run_audit
     from rag_core.runtime import Runtime
     from rag_core.verbs.audit import require_clean
@@ -200,7 +200,7 @@ def audit(
     runtime = Runtime.open(profile, state)
     result = run_audit(runtime, profile=profile, corpus=corpus, as_flow=flow)
     if as_json:
-        _print_json(result)
+        print_json(result)
     else:
         print_audit(result)
     require_clean(result, require_current=require_current)
@@ -215,6 +215,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a stored document, product or run; needs no model."""
+    from flows.output import print_json
     from flows.showing import print_shown
     from rag_core.runtime import Runtime
     from rag_core.verbs.show import show as run_show
@@ -222,7 +223,7 @@ def show(
     runtime = Runtime.open(profile, state)
     shown = run_show(name, store=runtime.store, run_log=runtime.run_log, profile=runtime.profile)
     if as_json:
-        _print_json(shown)
+        print_json(shown)
     else:
         print_shown(shown)
 
@@ -236,13 +237,14 @@ def doctor(
 ) -> None:
     """Check models, state, locks and Prefect, and say what to do about what is wrong."""
     from flows.console import OUT, table
+    from flows.output import print_json
     from flows.running import prefect_check
     from rag_core.runtime import Runtime
 
     runtime = Runtime.open(profile, state)
     checks = (*runtime.health(), prefect_check())
     if as_json:
-        _print_json(checks)
+        print_json(checks)
     else:
         rows = [("ok" if c.ok else "PROBLEM", c.name, c.found, c.next_step) for c in checks]
         OUT.print(table("Doctor", ("", "check", "found", "next step"), rows))
@@ -285,93 +287,10 @@ def _exit_codes() -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED_EXIT)
     except RagError as error:
-        _print_error(error)
+        from flows.output import print_error
+
+        print_error(error)
         sys.exit(error.exit_code)
-
-
-def _print_error(error: RagError) -> None:
-    from flows.console import ERR, print_findings
-
-    if isinstance(error, CorpusError):
-        print_findings(error.findings, console=ERR)
-    ERR.print(f"{type(error).__name__}: {error}", style="red", soft_wrap=True)
-    for note in getattr(error, "__notes__", ()):
-        ERR.print(note, style="red", soft_wrap=True)
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    from flows.views import as_plain
-
-    sys.stdout.write(json.dumps(as_plain(value), ensure_ascii=False, indent=2) + "\n")
-
-
-def _show_ingest(done: Ingested, *, as_json: bool) -> None:
-    from flows.console import print_ingest
-    from flows.views import ingest_view
-
-    if as_json:
-        _print_json(ingest_view(done))
-    else:
-        print_ingest(done)
-
-
-def _show_answer(run: AnswerRun, runtime: Runtime, *, explain: str | None, as_json: bool) -> None:
-    from flows.console import print_answer, print_explanation
-    from flows.views import answer_view, as_plain
-    from rag_core.types.verdicts import Outcome
-    from rag_core.verbs.explain import explain as run_explain
-
-    item = run.answers[0]
-    if item.error is not None:
-        raise item.error
-    explanation = None
-    if explain is not None:
-        explanation = run_explain(
-            explain, item.question, item.retrieval, store=runtime.store, profile=runtime.profile
-        )
-    if as_json:
-        view = answer_view(run, item)
-        _print_json(view if explanation is None else {**view, "explain": as_plain(explanation)})
-    else:
-        print_answer(run, item)
-        if explanation is not None:
-            print_explanation(explanation)
-    if item.verdict.outcome is Outcome.REFUSED:
-        raise typer.Exit(REFUSED_EXIT)
-
-
-def _answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool) -> None:
-    import json
-
-    from flows.console import print_answers
-    from flows.progress_bar import progress_bar
-    from flows.views import answer_view
-    from rag_core.adapters.question_files import read_questions
-    from rag_core.verbs.answer import RunIds
-    from rag_core.verbs.answer import answer as run_answer
-    from rag_core.verbs.requests import resolve_question
-
-    resolved: list[Question] = [
-        resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
-        for asked in read_questions(path, defaults=defaults)
-    ]
-    with progress_bar(shown=not as_json) as progress:
-        run = run_answer(
-            resolved,
-            ports=runtime.answering,
-            ids=RunIds(runtime.new_run_id()),
-            progress=progress,
-        )
-    if as_json:
-        for item in run.answers:
-            sys.stdout.write(json.dumps(answer_view(run, item), ensure_ascii=False) + "\n")
-    else:
-        print_answers(run)
-    for item in run.answers:
-        if item.error is not None:
-            raise item.error
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ def prepare_prefect(paths: StatePaths, *, quiet: bool) -> None:
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     if quiet:
-        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
+        # An error is told once, by the command line, and not as Prefect's traceback before it.
+        os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
 
 
 def api_configured() -> bool:

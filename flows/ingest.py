@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from prefect import flow
 from prefect import runtime as prefect_runtime
@@ -24,12 +25,17 @@ if TYPE_CHECKING:
 _STATE_NAMES = {"committed": "Committed", "unchanged": "Unchanged", "dry_run": "DryRun"}
 
 
-@flow(name="ingest", persist_result=False, validate_parameters=True)
+def _run_name() -> str:
+    parameters: dict[str, Any] = prefect_runtime.flow_run.parameters
+    return f"ingest-{Path(str(parameters.get('corpus'))).name}"
+
+
+@flow(name="ingest", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
 def ingest(
     corpus: str = "corpus",
     *,
     profile: str = DEFAULT_PROFILE,
-    state: str | None = None,
+    state: str = "",
     dry_run: bool = False,
     rebuild: bool = False,
     wait_s: Annotated[float, Field(ge=0)] = 0.0,
@@ -49,7 +55,6 @@ def ingest(
     """
     logger = get_run_logger()
     runtime = Runtime.open(profile, state)
-
     watcher = WATCHER.get()
 
     def progress(step: str, done: int, total: int) -> None:

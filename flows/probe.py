@@ -29,11 +29,11 @@ def probe(
     question: str,
     *,
     limit: Annotated[int, Field(ge=1)] = 10,
-    as_of: str | None = None,
+    as_of: str = "",
     scopes: list[str] | None = None,
-    product: str | None = None,
+    product: str = "",
     profile: str = DEFAULT_PROFILE,
-    state: str | None = None,
+    state: str = "",
 ) -> Probe:
     """Show the best eligible chunks by cosine, with what admission would say of each.
 

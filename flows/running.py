@@ -11,8 +11,8 @@ from flows.environment import api_configured, prepare_prefect
 from flows.progress_bar import progress_bar
 from rag_core.errors import RagError, UsageError
 from rag_core.runtime import Runtime, StatePaths
-from rag_core.verbs.answer import RunIds
 from rag_core.verbs.answer import answer as answer_plainly
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.audit import audit as audit_plainly
 from rag_core.verbs.doctor import HealthCheck
 from rag_core.verbs.probe import probe as probe_plainly
@@ -89,8 +89,8 @@ def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -
             question=asked.text,
             as_of=question.as_of.isoformat(),
             scopes=list(question.scopes),
-            product=question.product,
-            background=question.background,
+            product=question.product or "",
+            background=question.background or "",
             profile=_absolute_profile(profile),
             state=str(runtime.paths.root),
         )
@@ -112,7 +112,7 @@ def run_probe(asked: Asked, runtime: Runtime, *, profile: str, limit: int, as_fl
             limit=limit,
             as_of=question.as_of.isoformat(),
             scopes=list(question.scopes),
-            product=question.product,
+            product=question.product or "",
             profile=_absolute_profile(profile),
             state=str(runtime.paths.root),
         )
@@ -134,7 +134,7 @@ def run_audit(runtime: Runtime, *, profile: str, corpus: Path | None, as_flow: b
 
         result: Audit = _run_flow(
             audit,
-            corpus=str(corpus.absolute()) if corpus else None,
+            corpus=str(corpus.absolute()) if corpus else "",
             profile=_absolute_profile(profile),
             state=str(runtime.paths.root),
         )

@@ -34,8 +34,8 @@ from rag_core.verbs.doctor import (
     check_lock,
     check_state,
 )
-from rag_core.verbs.ingest_steps import IngestPorts
-from rag_core.verbs.retrieve import ProcessMemory, RetrievalPorts
+from rag_core.verbs.ingest_vectors import IngestPorts
+from rag_core.verbs.ranking import ProcessMemory, RetrievalPorts
 
 if TYPE_CHECKING:
     from rag_core.types.ports import Chat, Clock, CorpusReader, Embedder, IndexStore, RunLog

@@ -18,11 +18,12 @@ from rag_core.adapters.stages import StageFolder
 from rag_core.types.ids import RunId
 from rag_core.types.profiles import Profile
 from rag_core.types.questions import Asked
-from rag_core.verbs.answer import AnswerPorts, AnswerRun, RunIds, answer
+from rag_core.verbs.answer import AnswerPorts, AnswerRun, answer
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.ingest import Ingested, IngestOptions, ingest
-from rag_core.verbs.ingest_steps import IngestPorts
+from rag_core.verbs.ingest_vectors import IngestPorts
+from rag_core.verbs.ranking import ProcessMemory, RetrievalPorts
 from rag_core.verbs.requests import resolve_question
-from rag_core.verbs.retrieve import ProcessMemory, RetrievalPorts
 
 
 def write_document(

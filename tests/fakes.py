@@ -40,6 +40,8 @@ class KnownVectors:
     dimension: int = 8
     model: str = "known-vectors"
     provider: str = "test"
+    window_chars: int | None = None
+    """Characters that the model reads at once; None for a model that reads any text."""
     fail_after: int | None = None
     spoil: Callable[[np.ndarray], np.ndarray] = lambda vectors: vectors
     requests: list[tuple[str, ...]] = field(default_factory=list)
@@ -57,7 +59,9 @@ class KnownVectors:
         )
 
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
-        return tuple(1 for _ in texts)
+        if self.window_chars is None:
+            return tuple(1 for _ in texts)
+        return tuple(-(-len(text) // self.window_chars) for text in texts)
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         if self.fail_after is not None and len(self.requests) >= self.fail_after:

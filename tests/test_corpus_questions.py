@@ -13,7 +13,8 @@ import pytest
 from rag_core.runtime import Runtime, bundled_corpus
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome, Reason
-from rag_core.verbs.answer import RunIds, answer
+from rag_core.verbs.answer import answer
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.ingest import ingest
 from rag_core.verbs.requests import resolve_question
 

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING
 from rag_core.errors import RagError
 from rag_core.rules.gate import judge, refuse
 from rag_core.rules.proposals import parse_reply
-from rag_core.types.ids import Digest
 from rag_core.types.proposals import ChatRequest, MalformedReply, Repair
-from rag_core.types.records import AnswerRecords, CallCounts, HitRecord, VerdictRecord
+from rag_core.types.records import AnswerRecords, VerdictRecord
 from rag_core.types.verdicts import Flag, Outcome, Reason, Verdict
-from rag_core.verbs.retrieve import RetrievalPorts, retrieve
+from rag_core.verbs.answer_records import Proposed, RunIds, Trace, hit_records, verdict_record
+from rag_core.verbs.ranking import RetrievalPorts
+from rag_core.verbs.retrieve import retrieve
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
 
 if TYPE_CHECKING:
@@ -27,15 +27,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from rag_core.types.ids import RunId
     from rag_core.types.ports import Chat, Clock, Progress, RunLog
     from rag_core.types.profiles import Profile
-    from rag_core.types.proposals import AnswerProposal, ChatReply
+    from rag_core.types.proposals import ChatReply
     from rag_core.types.questions import Question
     from rag_core.types.retrieval import Retrieval
-
-VARIANT = "direct"
-"""Excerpts go into the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +51,6 @@ class AnswerPorts:
 
 
 @dataclass(frozen=True, slots=True)
-class RunIds:
-    """Names one run in the log."""
-
-    run_id: RunId
-    flow_run_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Run:
     """What every question of one run shares."""
 
@@ -70,17 +58,6 @@ class _Run:
     ports: AnswerPorts
     started_at: datetime
     run_step: RunStep
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """What a proposer said, read, and how often it was asked."""
-
-    reply: AnswerProposal | MalformedReply
-    chat_calls: int
-    repair_calls: int
-    input_tokens: int | None
-    output_tokens: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +103,11 @@ def answer(
     records = AnswerRecords(
         run_id=ids.run_id,
         started_at=run.started_at,
-        hits=tuple(hit for item in answers for hit in _hit_records(ids.run_id, item)),
+        hits=tuple(
+            hit
+            for index, item in enumerate(answers)
+            for hit in hit_records(ids.run_id, index, item.retrieval)
+        ),
         verdicts=tuple(item.record for item in answers),
     )
     hits_path, verdicts_path = run_step("record", record, records, run_log=ports.run_log)
@@ -185,8 +166,11 @@ def _answer_one(index: int, question: Question, run: _Run) -> Answered:
     except Exception as failure:  # noqa: BLE001 - a failure is a row of the log, whatever it is
         error = _as_rag_error(failure)
         verdict = Verdict(Outcome.FAILED, (Reason(error.reason),), detail=str(error))
-    found = _Traced(question, verdict, retrieval, proposed, tuple(steps.timings_ms))
-    return Answered(question, verdict, retrieval, _verdict_record(index, found, run), error)
+    trace = Trace(question, verdict, retrieval, proposed, tuple(steps.timings_ms))
+    row = verdict_record(
+        index, trace, ids=run.ids, started_at=run.started_at, profile=ports.profile
+    )
+    return Answered(question, verdict, retrieval, row, error)
 
 
 def _as_rag_error(failure: Exception) -> RagError:
@@ -208,62 +192,3 @@ def _tokens(*replies: ChatReply) -> tuple[int | None, int | None]:
     inputs = [i for i, _ in counted if i is not None]
     outputs = [o for _, o in counted if o is not None]
     return (sum(inputs) if inputs else None, sum(outputs) if outputs else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Traced:
-    """Everything that one question left behind."""
-
-    question: Question
-    verdict: Verdict
-    retrieval: Retrieval | None
-    proposed: Proposed | None
-    timings_ms: tuple[tuple[str, float], ...]
-
-
-def _verdict_record(index: int, found: _Traced, run: _Run) -> VerdictRecord:
-    question, retrieval, proposed = found.question, found.retrieval, found.proposed
-    profile = run.ports.profile
-    text = "\n".join(filter(None, (question.text, question.background)))
-    sentences = retrieval.sentences if retrieval else ()
-    candidates = retrieval.candidates if retrieval else ()
-    return VerdictRecord(
-        run_id=run.ids.run_id,
-        question_index=index,
-        flow_run_id=run.ids.flow_run_id,
-        started_at=run.started_at,
-        question=question if profile.log.question == "full" else None,
-        question_digest=Digest(hashlib.sha256(text.encode()).hexdigest()),
-        as_of=question.as_of.isoformat(),
-        scopes=question.scopes,
-        product=question.product,
-        variant=VARIANT,
-        profile=profile.name,
-        contract_digest=retrieval.contract_digest if retrieval else None,
-        generation_digest=retrieval.generation_digest if retrieval else None,
-        verdict=found.verdict,
-        min_cosine=profile.retrieval.min_cosine,
-        abstain_threshold=profile.abstention.threshold,
-        indexed=retrieval.indexed if retrieval else 0,
-        eligible=retrieval.eligible if retrieval else 0,
-        top_cosine=max((c.cosine for c in candidates), default=None),
-        top_sentence_score=max((s.score for s in sentences), default=None),
-        calls=CallCounts(
-            host_calls=1 if retrieval else 0,
-            chat_calls=proposed.chat_calls if proposed else 0,
-            repair_calls=proposed.repair_calls if proposed else 0,
-            embedding_calls=retrieval.embedding_calls if retrieval else 0,
-        ),
-        input_tokens=proposed.input_tokens if proposed else None,
-        output_tokens=proposed.output_tokens if proposed else None,
-        timings_ms=found.timings_ms,
-    )
-
-
-def _hit_records(run_id: RunId, item: Answered) -> tuple[HitRecord, ...]:
-    if item.retrieval is None:
-        return ()
-    return tuple(
-        HitRecord(run_id, item.record.question_index, c, c.chunk_id.rsplit("#", 1)[0])
-        for c in item.retrieval.candidates
-    )

@@ -9,7 +9,7 @@ from rag_core.rules.close_matches import close_matches
 from rag_core.rules.eligibility import ineligibility
 from rag_core.types.questions import Ineligible
 from rag_core.types.retrieval import Admission
-from rag_core.verbs.retrieve import question_rule
+from rag_core.verbs.ranking import question_rule
 
 if TYPE_CHECKING:
     from rag_core.types.corpus import Governance

@@ -21,19 +21,13 @@ from rag_core.errors import (
 from rag_core.rules.manifest import contract_differences
 from rag_core.types.records import IngestRecord
 from rag_core.verbs.contract import require_same_model
-from rag_core.verbs.ingest_steps import (
-    EmbeddingPlan,
-    IngestPorts,
-    chunk,
-    commit,
-    embed_shard,
-    normalize,
-    plan_embedding,
-    validate,
-)
+from rag_core.verbs.ingest_steps import chunk, commit, embed_shard, normalize, validate
+from rag_core.verbs.ingest_vectors import EmbeddingPlan, IngestPorts, plan_embedding
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_core.types.corpus import Finding
     from rag_core.types.ids import RunId
     from rag_core.types.index import Manifest
@@ -120,7 +114,7 @@ def _ingest_locked(
         blank,
         reused=plan.reused,
         previous_generation=live.generation_digest if live else None,
-        findings=tuple((f.severity.value, f.code, f.path, f.message) for f in findings),
+        findings=_logged(findings),
     )
     if options.dry_run:
         row = replace(base, outcome="dry_run", reason=None, timings_ms=tuple(steps.timings_ms))
@@ -150,11 +144,12 @@ def _ingest_locked(
         contract_digest=manifest.contract_digest,
         generation_digest=manifest.generation_digest,
         counts=manifest.counts,
+        findings=_logged(manifest.notices),
         embedded=plan.missing,
         requests=plan.requests,
         timings_ms=tuple(steps.timings_ms),
     )
-    return Ingested(outcome, plan, findings, manifest, row)
+    return Ingested(outcome, plan, manifest.notices, manifest, row)
 
 
 def live_manifest(ports: IngestPorts, *, rebuild: bool) -> Manifest | None:
@@ -207,7 +202,7 @@ def _record_failure(
     row = replace(
         blank,
         reason=error.reason,
-        findings=tuple((f.severity.value, f.code, f.path, f.message) for f in findings),
+        findings=_logged(findings),
         timings_ms=tuple(steps.timings_ms),
     )
     try:
@@ -215,3 +210,7 @@ def _record_failure(
     except RagError as also:
         # The first error is the one to act on; the second is told beside it.
         error.add_note(str(also))
+
+
+def _logged(findings: Sequence[Finding]) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple((f.severity.value, f.code, f.path, f.message) for f in findings)

@@ -3,83 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rag_core.errors import CorpusError, IntegrityError, NoIndexError
-from rag_core.rules.batching import batch_inputs, shards_of
 from rag_core.rules.chunking import chunk_document
-from rag_core.rules.digests import canonical_json, corpus_digest, embedding_key, sha256_hex
+from rag_core.rules.digests import canonical_json, corpus_digest, sha256_hex
+from rag_core.rules.findings import sort_findings
 from rag_core.rules.manifest import validate_build
-from rag_core.rules.rendering import render_document
 from rag_core.rules.segmentation import SPLITTER_ID
-from rag_core.types.chunks import EmbeddedBatch, EmbeddingInput
+from rag_core.types.chunks import EmbeddedBatch
 from rag_core.types.index import (
     SCHEMA_VERSION,
-    Canary,
     IndexBuild,
     IndexContract,
     Manifest,
     StageRef,
 )
-from rag_core.verbs.contract import CANARY_TEXTS, embed_checked
+from rag_core.verbs.contract import embed_checked
+from rag_core.verbs.ingest_vectors import (
+    IngestPorts,
+    canaries_for,
+    stored_vectors,
+    token_windows,
+    window_notices,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
 
-    from rag_core.types.chunks import Chunk, ChunkBatch, FloatMatrix, FloatVector
+    from rag_core.types.chunks import ChunkBatch
     from rag_core.types.ids import Digest
-    from rag_core.types.ports import (
-        Clock,
-        CorpusReader,
-        Embedder,
-        IndexStore,
-        RunLog,
-        StageStore,
-    )
-    from rag_core.types.profiles import Profile
-
-
-@dataclass(frozen=True, slots=True)
-class IngestPorts:
-    """What an ingest needs from the world."""
-
-    profile: Profile
-    corpus: CorpusReader
-    embedder: Embedder
-    store: IndexStore
-    stages: StageStore
-    run_log: RunLog
-    clock: Clock
-    lock: Callable[[], AbstractContextManager[object]]
-    """Held for the whole ingest; raises `LockedError` when another one holds it."""
-    code_version: str
-    signing_key: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingPlan:
-    """Which texts must be embedded, and what that costs."""
-
-    chunks: int
-    distinct: int
-    """Distinct rendered texts among them."""
-    reused: int
-    """Distinct texts whose vector is kept, from the live index or from stages."""
-    shards: tuple[tuple[ChunkBatch, ...], ...]
-
-    @property
-    def missing(self) -> int:
-        """Texts to embed."""
-        return sum(len(batch.inputs) for shard in self.shards for batch in shard)
-
-    @property
-    def requests(self) -> int:
-        """Embedding requests, canaries apart."""
-        return sum(len(shard) for shard in self.shards)
 
 
 def normalize(*, ports: IngestPorts) -> StageRef:
@@ -117,27 +70,6 @@ def chunk(corpus_ref: StageRef, *, ports: IngestPorts) -> StageRef:
     corpus, _ = ports.stages.get_corpus(corpus_ref)
     chunks = tuple(chunk for document in corpus.documents for chunk in chunk_document(document))
     return ports.stages.put_chunks(digest, chunks)
-
-
-def plan_embedding(
-    chunks_ref: StageRef, *, ports: IngestPorts, rebuild: bool, live: Manifest | None
-) -> EmbeddingPlan:
-    """The batches that are missing; equal rendered texts are embedded once."""
-    chunks = ports.stages.get_chunks(chunks_ref)
-    rendered, names = _rendered(chunks, ports)
-    known = {} if rebuild else known_vectors(tuple(rendered), ports=ports, live=live)
-    missing = {key: text for key, text in rendered.items() if key not in known}
-    windows = ports.embedder.windows(tuple(missing.values()))
-    inputs = [
-        EmbeddingInput(key, text, count, names[key])
-        for (key, text), count in zip(missing.items(), windows, strict=True)
-    ]
-    return EmbeddingPlan(
-        chunks=len(chunks),
-        distinct=len(rendered),
-        reused=len(known),
-        shards=shards_of(batch_inputs(inputs)),
-    )
 
 
 def embed_shard(
@@ -184,16 +116,17 @@ def validate(
         schema_version=SCHEMA_VERSION,
         corpus_digest=corpus_digest(corpus),
     )
-    keys, vectors = _vectors_of(chunks, ports=ports, live=None if rebuild else live)
+    keys, vectors = stored_vectors(chunks, ports=ports, live=None if rebuild else live)
+    windows = token_windows(chunks, ports=ports)
     build = IndexBuild(
         corpus=corpus,
         chunks=chunks,
         vectors=vectors,
         vector_keys=keys,
-        windows=ports.embedder.windows(tuple(_rendered_text(c, ports) for c in chunks)),
+        windows=windows,
         contract=contract,
-        canaries=_canaries(ports, live=None if rebuild else live),
-        notices=findings,
+        canaries=canaries_for(ports, live=None if rebuild else live),
+        notices=sort_findings((*findings, *window_notices(corpus, chunks, windows))),
     )
     validated = validate_build(
         build,
@@ -226,46 +159,6 @@ def commit(build_ref: StageRef, *, ports: IngestPorts) -> Manifest:
     return validated.manifest
 
 
-def known_vectors(
-    keys: Sequence[Digest], *, ports: IngestPorts, live: Manifest | None
-) -> Mapping[Digest, FloatVector]:
-    """Vectors already computed under these keys: the live index first, then stages."""
-    found: dict[Digest, FloatVector] = {}
-    if live is not None:
-        with ports.store.open() as snapshot:
-            found.update(snapshot.vectors_by_key(keys))
-    rest = [key for key in keys if key not in found]
-    if rest:
-        found.update(ports.stages.find_vectors(rest))
-    return found
-
-
-def _vectors_of(
-    chunks: Sequence[Chunk], *, ports: IngestPorts, live: Manifest | None
-) -> tuple[tuple[Digest, ...], FloatMatrix]:
-    keys = tuple(_key(_rendered_text(chunk, ports), ports) for chunk in chunks)
-    found = known_vectors(tuple(dict.fromkeys(keys)), ports=ports, live=live)
-    lost = [str(c.id) for c, key in zip(chunks, keys, strict=True) if key not in found]
-    if lost:
-        raise IntegrityError(
-            f"stages: {len(lost)} of {len(chunks)} chunks have no vector after embedding, "
-            f"the first is {lost[0]}. Run rag ingest again"
-        )
-    dimension = ports.embedder.contract.dimension
-    matrix = np.empty((len(keys), dimension), dtype=np.float32)
-    for row, key in enumerate(keys):
-        matrix[row] = found[key]
-    return keys, matrix
-
-
-def _canaries(ports: IngestPorts, *, live: Manifest | None) -> tuple[Canary, ...]:
-    """The live index's canaries under the same contract, else new ones: one request."""
-    if live is not None:
-        return live.canaries
-    vectors = embed_checked(ports.embedder, CANARY_TEXTS, what="canary")
-    return tuple(Canary(text, vectors[i]) for i, text in enumerate(CANARY_TEXTS))
-
-
 def _live_keys(ports: IngestPorts) -> tuple[Digest, ...]:
     try:
         with ports.store.open() as snapshot:
@@ -274,29 +167,6 @@ def _live_keys(ports: IngestPorts) -> tuple[Digest, ...]:
         return ()
 
 
-def _rendered(
-    chunks: Sequence[Chunk], ports: IngestPorts
-) -> tuple[dict[Digest, str], dict[Digest, str]]:
-    """Rendered texts and the first chunk of each, by key."""
-    texts: dict[Digest, str] = {}
-    names: dict[Digest, str] = {}
-    for chunk in chunks:
-        text = _rendered_text(chunk, ports)
-        key = _key(text, ports)
-        texts.setdefault(key, text)
-        names.setdefault(key, chunk.id)
-    return texts, names
-
-
-def _rendered_text(chunk: Chunk, ports: IngestPorts) -> str:
-    template = ports.profile.embedding.document_template
-    return render_document(template, title=chunk.title, text=chunk.text)
-
-
 def _stage_key(rules: tuple[str, ...], content: object) -> Digest:
     """An artifact is named by its input and by the rules, code version included, that made it."""
     return sha256_hex(canonical_json([rules, content]))
-
-
-def _key(rendered: str, ports: IngestPorts) -> Digest:
-    return embedding_key(ports.embedder.contract, rendered)

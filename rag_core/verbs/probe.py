@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_core.errors import UsageError
-from rag_core.verbs.retrieve import (
+from rag_core.verbs.ranking import (
     RetrievalPorts,
     admitted_candidates,
     eligible_set,

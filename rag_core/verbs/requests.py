@@ -73,7 +73,7 @@ def resolve_scopes(scopes: Sequence[str], *, profile: Profile) -> tuple[str, ...
     for scope in wanted:
         if scope not in profile.allowed_scopes:
             near = close_matches(scope, profile.allowed_scopes)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            hint = f"; did you mean {', '.join(near)}?" if near else "."
             allowed = ", ".join(sorted(profile.allowed_scopes))
             raise UsageError(
                 f"scope {scope!r}: not allowed by profile {profile.name!r}{hint} Allowed: {allowed}"

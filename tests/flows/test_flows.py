@@ -17,6 +17,7 @@ from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs import answer as answering
 from rag_core.verbs import ingest_steps as ingesting
+from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.requests import resolve_question
 from rag_core.verbs.steps import call_plainly
 
@@ -185,7 +186,7 @@ def test_a_flow_and_a_plain_call_leave_equal_records(state):
         run = answering.answer(
             [question],
             ports=runtime.answering,
-            ids=answering.RunIds(runtime.new_run_id()),
+            ids=RunIds(runtime.new_run_id()),
             run_step=run_step,
         )
         records.append(replace(run.answers[0].record, run_id=RunId("same")))

@@ -183,6 +183,31 @@ def test_a_model_swapped_behind_its_name_is_caught_by_a_canary(bench):
         bench.ingest()
 
 
+def test_a_chunk_longer_than_the_models_window_is_a_notice_with_its_window_count(bench):
+    bench.embedder.window_chars = 40
+    done = bench.ingest()
+    assert [(f.code, f.path) for f in done.findings] == [
+        ("token_windows", "seal.md"),
+        ("token_windows", "valve.md"),
+    ]
+    assert "2 token windows" in done.findings[0].message
+    with bench.store.open() as snapshot:
+        assert [chunk.windows for chunk in snapshot.chunks()] == [2, 2]
+
+
+def test_each_token_window_counts_as_an_input_of_a_batch(tmp_path):
+    bench = Workbench(tmp_path)
+    bench.embedder.window_chars = 20
+    for number in range(10):
+        write_document(bench.corpus, f"DOC-{number}", "Forty characters of text.")
+    done = bench.ingest(dry_run=True)
+    assert (done.plan.missing, done.plan.requests) == (1, 1)
+    for number in range(10):
+        write_document(bench.corpus, f"DOC-{number}", f"Rule {number} is a text of its own.")
+    done = bench.ingest(dry_run=True)
+    assert (done.plan.missing, done.plan.requests) == (10, 2)
+
+
 def test_a_dry_run_embeds_and_commits_nothing(bench):
     done = bench.ingest(dry_run=True)
     assert (done.outcome, done.plan.missing, done.plan.requests) == ("dry_run", 2, 1)

@@ -1,0 +1,113 @@
+"""Shows results and errors on the terminal, as tables or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from flows.console import (
+    ERR,
+    print_answer,
+    print_answers,
+    print_explanation,
+    print_findings,
+    print_ingest,
+)
+from flows.progress_bar import progress_bar
+from flows.views import answer_view, as_plain, ingest_view
+from rag_core.adapters.question_files import read_questions
+from rag_core.errors import CorpusError, RagError
+from rag_core.types.verdicts import Outcome
+from rag_core.verbs.answer import answer as run_answer
+from rag_core.verbs.answer_records import RunIds
+from rag_core.verbs.explain import explain as run_explain
+from rag_core.verbs.requests import resolve_question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_core.runtime import Runtime
+    from rag_core.types.questions import Asked, Question
+    from rag_core.verbs.answer import AnswerRun
+    from rag_core.verbs.ingest import Ingested
+
+REFUSED_EXIT = 3
+
+
+def print_error(error: RagError) -> None:
+    """The findings where there are some, then one message on standard error."""
+    if isinstance(error, CorpusError):
+        print_findings(error.findings, console=ERR)
+    ERR.print(f"{type(error).__name__}: {error}", style="red", soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        ERR.print(note, style="red", soft_wrap=True)
+
+
+def print_json(value: object) -> None:
+    """Any of our values as indented JSON on standard output."""
+    sys.stdout.write(json.dumps(as_plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def show_ingest(done: Ingested, *, as_json: bool) -> None:
+    """What an ingest did."""
+    if as_json:
+        print_json(ingest_view(done))
+    else:
+        print_ingest(done)
+
+
+def show_answer(run: AnswerRun, runtime: Runtime, *, explain: str | None, as_json: bool) -> None:
+    """One answer, and what became of the document to explain.
+
+    Raises:
+        RagError: The failure, if the run failed.
+        typer.Exit: With code 3 when refused.
+    """
+    item = run.answers[0]
+    if item.error is not None:
+        raise item.error
+    explanation = None
+    if explain is not None:
+        explanation = run_explain(
+            explain, item.question, item.retrieval, store=runtime.store, profile=runtime.profile
+        )
+    if as_json:
+        view = answer_view(run, item)
+        print_json(view if explanation is None else {**view, "explain": as_plain(explanation)})
+    else:
+        print_answer(run, item)
+        if explanation is not None:
+            print_explanation(explanation)
+    if item.verdict.outcome is Outcome.REFUSED:
+        raise typer.Exit(REFUSED_EXIT)
+
+
+def answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool) -> None:
+    """Answer all questions of a file in one run, recorded before the first is shown.
+
+    Raises:
+        UsageError: If the file or a question breaks a rule; nothing was asked.
+        RagError: The first failure among the answers.
+    """
+    resolved: list[Question] = [
+        resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
+        for asked in read_questions(path, defaults=defaults)
+    ]
+    with progress_bar(shown=not as_json) as progress:
+        run = run_answer(
+            resolved,
+            ports=runtime.answering,
+            ids=RunIds(runtime.new_run_id()),
+            progress=progress,
+        )
+    if as_json:
+        for item in run.answers:
+            sys.stdout.write(json.dumps(answer_view(run, item), ensure_ascii=False) + "\n")
+    else:
+        print_answers(run)
+    for item in run.answers:
+        if item.error is not None:
+            raise item.error
