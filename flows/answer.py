@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prefect import flow
 from prefect import runtime as prefect_runtime
 from prefect.states import Completed
 
 from flows.artifacts import leave_verdict
+from flows.run_names import question_run_name
 from flows.tasks import run_as_task
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
 from rag_core.types.questions import Asked
@@ -23,14 +23,9 @@ if TYPE_CHECKING:
     from prefect import State
 
 
-def _run_name() -> str:
-    """A short digest: run names are listed everywhere and never hold the question."""
-    parameters: dict[str, Any] = prefect_runtime.flow_run.parameters
-    digest = hashlib.sha256(str(parameters.get("question")).encode()).hexdigest()
-    return f"answer-{digest[:8]}"
-
-
-@flow(name="answer", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+@flow(
+    name="answer", flow_run_name=question_run_name, persist_result=False, validate_parameters=True
+)
 def answer(
     question: str,
     *,

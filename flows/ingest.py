@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from prefect import flow
 from prefect import runtime as prefect_runtime
@@ -13,6 +12,7 @@ from pydantic import Field
 
 from flows.artifacts import leave_findings, leave_manifest
 from flows.progress import WATCHER
+from flows.run_names import corpus_run_name
 from flows.tasks import run_as_task
 from rag_core.errors import CorpusError
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 _STATE_NAMES = {"committed": "Committed", "unchanged": "Unchanged", "dry_run": "DryRun"}
 
 
-def _run_name() -> str:
-    parameters: dict[str, Any] = prefect_runtime.flow_run.parameters
-    return f"ingest-{Path(str(parameters.get('corpus'))).name}"
-
-
-@flow(name="ingest", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+@flow(name="ingest", flow_run_name=corpus_run_name, persist_result=False, validate_parameters=True)
 def ingest(
     corpus: str = "corpus",
     *,

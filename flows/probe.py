@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Annotated, Any
+from typing import Annotated
 
 from prefect import flow
-from prefect import runtime as prefect_runtime
 from pydantic import Field
 
 from flows import tasks
 from flows.artifacts import leave_ranking
+from flows.run_names import question_run_name
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
 from rag_core.types.questions import Asked
 from rag_core.verbs.probe import Probe
@@ -18,13 +17,7 @@ from rag_core.verbs.probe import probe as run_probe
 from rag_core.verbs.requests import resolve_question
 
 
-def _run_name() -> str:
-    parameters: dict[str, Any] = prefect_runtime.flow_run.parameters
-    digest = hashlib.sha256(str(parameters.get("question")).encode()).hexdigest()
-    return f"probe-{digest[:8]}"
-
-
-@flow(name="probe", flow_run_name=_run_name, persist_result=False, validate_parameters=True)
+@flow(name="probe", flow_run_name=question_run_name, persist_result=False, validate_parameters=True)
 def probe(
     question: str,
     *,

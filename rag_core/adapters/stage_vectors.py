@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rag_core.types.chunks import EmbeddedBatch, FloatVector
 
 KIND = "vectors"
-PARTS_PER_SHARD = 64
-"""After so many batches a caller merges (DESIGN section 4); fewer are merged at the end."""
 
 
 class VectorStages:

@@ -26,6 +26,9 @@ SEGMENTATION_ID = "regex-2026.11.19"
 SPLITTER_ID = "sentencex-1.0.32+blocks-v1"
 """Decides sentences: the library, our blocks, and how fragments and abbreviations are joined."""
 
+TEXT_RULES_ID = f"{SPLITTER_ID} {SEGMENTATION_ID}"
+"""Everything above that a manifest's contract names: another version cuts other chunks."""
+
 _GRAPHEME = regex.compile(r"\X")
 _WORD_BREAK = regex.compile(r"(?w)\b")  # w: UAX #29 boundaries instead of \w against \W
 _WORD_OF_TWO_LETTERS = regex.compile(r"\p{L}\p{M}*\p{L}")

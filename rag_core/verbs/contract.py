@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rag_core.errors import ContractMismatchError
 from rag_core.rules.dense import cosine
 from rag_core.rules.manifest import contract_differences
-from rag_core.rules.segmentation import SPLITTER_ID
+from rag_core.rules.segmentation import TEXT_RULES_ID
 from rag_core.rules.vectors import check_vectors
 from rag_core.types.index import SCHEMA_VERSION
 
@@ -41,7 +41,7 @@ def require_contract(manifest: Manifest, profile: Profile, embedder: Embedder) -
         manifest.contract,
         embedding=embedder.contract,
         chunking=profile.chunking,
-        splitter=SPLITTER_ID,
+        splitter=TEXT_RULES_ID,
         schema_version=SCHEMA_VERSION,
     )
     if differences:

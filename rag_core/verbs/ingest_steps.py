@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rag_core.errors import CorpusError, IntegrityError, NoIndexError
 from rag_core.rules.chunking import chunk_document
-from rag_core.rules.digests import canonical_json, corpus_digest, sha256_hex
+from rag_core.rules.digests import corpus_digest, input_digest, sha256_hex
 from rag_core.rules.findings import sort_findings
 from rag_core.rules.manifest import validate_build
-from rag_core.rules.segmentation import SPLITTER_ID
+from rag_core.rules.segmentation import TEXT_RULES_ID
 from rag_core.types.chunks import EmbeddedBatch
 from rag_core.types.index import (
     SCHEMA_VERSION,
@@ -43,8 +43,8 @@ def normalize(*, ports: IngestPorts) -> StageRef:
     """
     files = ports.corpus.scan()
     # The profile's first language splits the sentences of documents that declare none.
-    rules = (ports.code_version, SPLITTER_ID, ports.profile.languages[0])
-    digest = _stage_key(rules, tuple((f.path, sha256_hex(f.content)) for f in files))
+    rules = f"{ports.code_version} {TEXT_RULES_ID} {ports.profile.languages[0]}"
+    digest = input_digest(rules, ((f.path, sha256_hex(f.content)) for f in files))
     staged = ports.stages.find_corpus(digest)
     if staged is not None:
         return staged
@@ -62,8 +62,8 @@ def normalize(*, ports: IngestPorts) -> StageRef:
 
 def chunk(corpus_ref: StageRef, *, ports: IngestPorts) -> StageRef:
     """The staged chunks of a staged corpus, sources in ordinal order, parts from 0."""
-    rules = (ports.code_version, ports.profile.chunking, SPLITTER_ID)
-    digest = _stage_key(rules, corpus_ref.digest)
+    rules = f"{ports.code_version} {TEXT_RULES_ID} {ports.profile.chunking}"
+    digest = input_digest(rules, ((corpus_ref.kind, corpus_ref.digest),))
     staged = ports.stages.find_chunks(digest)
     if staged is not None:
         return staged
@@ -112,7 +112,7 @@ def validate(
     contract = IndexContract(
         embedding=ports.embedder.contract,
         chunking=ports.profile.chunking,
-        splitter=SPLITTER_ID,
+        splitter=TEXT_RULES_ID,
         schema_version=SCHEMA_VERSION,
         corpus_digest=corpus_digest(corpus),
     )
@@ -165,8 +165,3 @@ def _live_keys(ports: IngestPorts) -> tuple[Digest, ...]:
             return tuple(chunk.vector_key for chunk in snapshot.chunks())
     except (NoIndexError, IntegrityError):
         return ()
-
-
-def _stage_key(rules: tuple[str, ...], content: object) -> Digest:
-    """An artifact is named by its input and by the rules, code version included, that made it."""
-    return sha256_hex(canonical_json([rules, content]))
