@@ -76,6 +76,8 @@ def _print_published(text: Published) -> None:
         f"{text.title} · {text.path}, characters {text.span.start} to {text.span.end}",
         f"valid {validity(text.valid_from, text.valid_until)} · {text.match.value} match",
     ]
+    if text.sentence_cut:
+        lines.append("the chunk cuts a sentence of it; the rest stands in the context")
     if text.heading_path:
         lines.append(f"under {' > '.join(text.heading_path)}")
     for line in lines:

@@ -36,7 +36,8 @@ def read_questions(path: Path, *, defaults: Asked) -> tuple[Asked, ...]:
             line is named.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Not splitlines(): U+2028 and its like may stand inside a question or a JSON string.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"questions {path}: cannot be read: {error}") from error
     numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1)]

@@ -88,6 +88,7 @@ def _published_row(published: Published) -> dict[str, object]:
         "quote_start": published.quote_span.start,
         "quote_end": published.quote_span.end,
         "match": published.match.value,
+        "sentence_cut": published.sentence_cut,
         "context": published.context,
         "heading_path": list(published.heading_path),
         "scope": published.scope,

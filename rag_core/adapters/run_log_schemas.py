@@ -29,6 +29,7 @@ _PUBLISHED = pa.struct(
         ("quote_start", pa.int64()),
         ("quote_end", pa.int64()),
         ("match", pa.string()),
+        ("sentence_cut", pa.bool_()),
         ("context", pa.string()),
         ("heading_path", _TEXTS),
         ("scope", pa.string()),

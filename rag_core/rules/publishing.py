@@ -152,6 +152,7 @@ def _render(passage: _Passage, settings: GateSettings, flags: set[Flag]) -> Publ
         span=span,
         quote_span=Span(min(m.span.start for m in matches), max(m.span.end for m in matches)),
         match=max((m.kind for m in matches), key=_LOOSENESS.index),
+        sentence_cut=cut,
         context=context_of(source, span, chars=settings.context_chars, owed=whole if cut else None),
         heading_path=excerpt.heading_path,
         scope=source.governance.scope,

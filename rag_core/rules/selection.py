@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 HIT_PENALTY = 0.05
 """What each place further down among the hits costs (MODELS section 3)."""
 
+CLIP_PENALTY = 0.1
+"""What a sentence costs that a chunk bound cuts: its part can read like a whole sentence.
+
+Development figures: 24 % instead of 37 % of the answers on squad2 hold a cut sentence, and 27 %
+instead of 33 % on clapnq, for 1.0 and 0.0 points of rightly answered questions.
+"""
+
 OTHER_SOURCE_MARGIN = 0.2
 SAME_SOURCE_MARGIN = 0.5
 """How far below the best a further sentence of another, or of its own, source may score.
@@ -34,8 +41,9 @@ LEAD_IN_CHARS = 300
 
 
 def rank_score(sentence: ScoredSentence) -> float:
-    """`cosine + 0.5 * overlap - 0.05 * hit index`, by which sentences are chosen."""
-    return sentence.score - HIT_PENALTY * sentence.hit_index
+    """The sentence score less what its place and a cut cost, by which sentences are chosen."""
+    cut = CLIP_PENALTY if sentence.clipped else 0.0
+    return sentence.score - HIT_PENALTY * sentence.hit_index - cut
 
 
 def select_sentences(

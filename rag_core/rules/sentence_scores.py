@@ -37,6 +37,8 @@ class CandidateSentence:
     text: str
     hit_index: int
     """0 for the first excerpt."""
+    clipped: bool
+    """Not one whole sentence of the source."""
 
 
 def candidate_sentences(excerpts: Sequence[Excerpt]) -> tuple[CandidateSentence, ...]:
@@ -53,7 +55,8 @@ def candidate_sentences(excerpts: Sequence[Excerpt]) -> tuple[CandidateSentence,
                 continue
             seen.add((excerpt.source.id, span))
             text = excerpt.source.text[span.start : span.end]
-            found.append(CandidateSentence(excerpt.chunk_id, span, text, index))
+            clipped = span not in excerpt.source.sentences
+            found.append(CandidateSentence(excerpt.chunk_id, span, text, index, clipped))
     return tuple(found)
 
 
@@ -110,6 +113,7 @@ def score_sentences(
             hit_index=candidate.hit_index,
             cosine=cosine,
             overlap=term_overlap(question_terms, own, idf),
+            clipped=candidate.clipped,
         )
         for candidate, own, cosine in zip(candidates, terms, cosines, strict=True)
     )

@@ -107,6 +107,8 @@ class ScoredSentence:
     cosine: float
     overlap: float
     """Idf-weighted share of the question's terms, 0 to 1."""
+    clipped: bool = False
+    """A chunk bound cuts the sentence, or it was extended: it is not one whole sentence."""
 
     @property
     def score(self) -> float:

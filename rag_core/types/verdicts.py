@@ -82,6 +82,8 @@ class Published:
     quote_span: Span
     """The matched quotation inside `span`."""
     match: MatchKind
+    sentence_cut: bool
+    """A chunk bound cuts a sentence of the text; `context` holds the missing part."""
     context: str
     """Sentences around the text, from the same source version; never part of the quotation."""
     heading_path: tuple[str, ...]

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from rag_core.types.retrieval import Candidate, Ranking
 
 
+MAX_SENTENCES = 50_000
+"""Sentence vectors remembered: 77 MB at 384 dimensions."""
+
+
 @dataclass(slots=True)
 class ProcessMemory:
     """What one process remembers between questions; safe to lose, never shared across profiles."""
@@ -36,6 +40,8 @@ class ProcessMemory:
     """Generations whose canary was compared in this process."""
     terms: dict[tuple[str, Digest, str], tuple[str, ...]] = field(default_factory=dict)
     """(title, text digest, language) to terms: tokenising is most of a lexical query."""
+    sentence_vectors: dict[Digest, FloatVector] = field(default_factory=dict)
+    """Text digest to vector under the profile's one embedding contract; at most MAX_SENTENCES."""
 
 
 @dataclass(frozen=True, slots=True)

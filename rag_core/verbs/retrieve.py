@@ -20,6 +20,7 @@ from rag_core.types.retrieval import Admission, EligibleSet, Excerpt, Retrieval
 from rag_core.types.verdicts import Reason
 from rag_core.verbs.contract import embed_checked
 from rag_core.verbs.ranking import (
+    MAX_SENTENCES,
     Rankings,
     RetrievalPorts,
     admitted_candidates,
@@ -32,6 +33,7 @@ from rag_core.verbs.ranking import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rag_core.types.chunks import FloatVector
     from rag_core.types.ids import SourceId
     from rag_core.types.index import SourceText
     from rag_core.types.ports import IndexSnapshot
@@ -142,25 +144,34 @@ def _score_sentences(
     candidates = candidate_sentences(excerpts)
     default = ports.profile.languages[0]
     language = {e.chunk_id: e.source.language or default for e in excerpts}
-    texts = [candidate.text for candidate in candidates]
-    windows = ports.embedder.windows(texts)
-    inputs = [
-        EmbeddingInput(text_digest(text), text, count)
-        for text, count in zip(texts, windows, strict=True)
-    ]
-    batches = batch_inputs(inputs)
-    cosines = [
-        cosine(rankings.query, vector)
-        for batch in batches
-        for vector in embed_checked(
-            ports.embedder, tuple(item.text for item in batch.inputs), what="sentence"
-        )
-    ]
+    vectors, calls = _sentence_vectors(tuple(c.text for c in candidates), ports)
     scored = score_sentences(
         candidates,
         question_terms=rankings.question_terms,
         terms=[frozenset(terms(c.text, language[c.chunk_id])) for c in candidates],
-        cosines=cosines,
+        cosines=[cosine(rankings.query, vector) for vector in vectors],
         idf=rankings.lexical_index.idf,
     )
-    return scored, len(batches)
+    return scored, calls
+
+
+def _sentence_vectors(
+    texts: tuple[str, ...], ports: RetrievalPorts
+) -> tuple[list[FloatVector], int]:
+    """One vector per text, those that this process has not seen embedded now; and the requests."""
+    known = ports.memory.sentence_vectors
+    if len(known) > MAX_SENTENCES:
+        known.clear()
+    keys = [text_digest(text) for text in texts]
+    new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    windows = ports.embedder.windows(tuple(new.values()))
+    inputs = [
+        EmbeddingInput(key, text, count)
+        for (key, text), count in zip(new.items(), windows, strict=True)
+    ]
+    batches = batch_inputs(inputs)
+    for batch in batches:
+        asked = tuple(item.text for item in batch.inputs)
+        vectors = embed_checked(ports.embedder, asked, what="sentence")
+        known.update(zip((item.key for item in batch.inputs), vectors, strict=True))
+    return [known[key] for key in keys], len(batches)

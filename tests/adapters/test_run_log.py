@@ -47,6 +47,7 @@ PUBLISHED = Published(
     span=Span(10, 33),
     quote_span=Span(10, 32),
     match=MatchKind.TYPOGRAPHIC,
+    sentence_cut=False,
     context="Before. Export is in Reporting. After.",
     heading_path=("Guide", "Export"),
     scope="public",

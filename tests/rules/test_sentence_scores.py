@@ -68,8 +68,14 @@ def test_a_candidate_says_its_chunk_its_place_and_its_hit():
     first = make_excerpt(source_of("An apple pie needs a lot of butter.", id="PIE"))
     second = make_excerpt(source_of(SEAL, id="SEAL"))
     assert candidate_sentences((first, second))[1] == CandidateSentence(
-        ChunkId("SEAL#0"), Span(0, 35), "The seal is blue and never removed.", 1
+        ChunkId("SEAL#0"), Span(0, 35), "The seal is blue and never removed.", 1, clipped=False
     )
+
+
+def test_a_sentence_that_the_chunk_cuts_is_marked_as_clipped():
+    source = source_of("The seal is blue and never removed by anyone at all.")
+    excerpt = make_excerpt(source, Span(0, 30))
+    assert [item.clipped for item in candidate_sentences((excerpt,))] == [True]
 
 
 def test_a_span_in_two_overlapping_chunks_counts_for_the_better_hit():

@@ -11,7 +11,10 @@ from fakes import ScriptedChat, no_chat
 
 from rag_core.adapters.profile_files import load_profile
 from rag_core.errors import RecordError, UsageError
+from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Flag, Outcome, Reason
+from rag_core.verbs.requests import resolve_question
+from rag_core.verbs.retrieve import retrieve
 
 QUESTION = "What colour is the seal of the pump?"
 SENTENCE = "The seal of the pump is blue and never removed."
@@ -62,6 +65,14 @@ def test_a_question_below_the_sentence_score_constructs_no_chat_client(bench):
 def test_an_uncalibrated_profile_says_so_in_each_verdict(bench):
     assert Flag.UNCALIBRATED in only(bench.answer(QUESTION)).flags
     assert Flag.UNCALIBRATED in only(bench.answer("Who repairs the roof?")).flags
+
+
+def test_a_sentence_is_embedded_once_per_process(bench):
+    ports = bench.retrieval_ports()
+    question = resolve_question(Asked(QUESTION), profile=bench.profile, clock=bench.clock)
+    calls = [retrieve(question, ports=ports).embedding_calls for _ in range(2)]
+    # First the canary, the question and its sentences; then the question alone.
+    assert calls == [3, 1]
 
 
 def test_a_malformed_reply_gets_one_repair_attempt_with_the_problem_named(bench):
