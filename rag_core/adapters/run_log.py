@@ -64,16 +64,18 @@ class RunLogFolder:
         return self._write("ingests", record.run_id, record.started_at, rows)
 
     def latest_generation(self) -> tuple[RunId, Digest] | None:
-        """The last committed ingest in the log: its run and generation digest.
+        """The last ingest that left a live generation: its run and generation digest.
+
+        An `unchanged` one counts too: it found that generation live and right.
 
         Raises:
             IntegrityError: If a file on the way cannot be read.
         """
         for day in sorted((self._folder / "ingests").glob("date=*"), reverse=True):
             rows = [row for path in sorted(day.glob("*.parquet")) for row in _read(path)]
-            committed = [row for row in rows if row["outcome"] == "committed"]
-            if committed:
-                last = max(committed, key=lambda row: (row["started_at"], row["run_id"]))
+            live = [row for row in rows if row["outcome"] in {"committed", "unchanged"}]
+            if live:
+                last = max(live, key=lambda row: (row["started_at"], row["run_id"]))
                 return RunId(last["run_id"]), Digest(last["generation_digest"])
         return None
 

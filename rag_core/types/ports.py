@@ -215,7 +215,7 @@ class RunLog(Protocol):
         """Write one ingest."""
 
     def latest_generation(self) -> tuple[RunId, Digest] | None:
-        """The last committed ingest in the log: its run and generation digest."""
+        """The last ingest that left a live generation: its run and generation digest."""
 
     def read_run(self, run_id: RunId) -> Mapping[str, list[Mapping[str, object]]] | None:
         """Rows of a run per table (`hits`, `verdicts`, `ingests`); None if unknown."""

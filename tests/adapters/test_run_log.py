@@ -348,14 +348,14 @@ def test_an_unknown_run_is_none(root, run_id):
     assert log.read_run(RunId(run_id)) is None
 
 
-def test_the_latest_generation_is_the_last_committed_ingest(root):
+def test_the_latest_generation_is_that_of_the_last_ingest_that_left_one_live(root):
     log = RunLogFolder(root)
     assert log.latest_generation() is None
     log.write_ingest(make_ingest("b", started_at=STARTED))
     log.write_ingest(make_ingest("a", started_at=STARTED + timedelta(minutes=1)))
     log.write_ingest(make_ingest("old", started_at=STARTED - timedelta(days=3)))
     later = STARTED + timedelta(days=2)
-    for outcome in ("failed", "dry_run", "unchanged"):
+    for outcome in ("failed", "dry_run"):
         log.write_ingest(make_ingest(f"c-{outcome[0]}", started_at=later, outcome=outcome))
     assert log.latest_generation() == ("a", digest_of("a"))
 

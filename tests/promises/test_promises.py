@@ -33,6 +33,8 @@ from rag_core.types.index import (
     IndexBuild,
     IndexContract,
 )
+from rag_core.types.ports import Chat
+from rag_core.types.profiles import Profile
 from rag_core.types.questions import Asked
 from rag_core.types.retrieval import Admission, EligibleSet
 from rag_core.types.verdicts import MatchKind, Outcome, Reason
@@ -192,6 +194,7 @@ def test_promise_2_one_eligible_chunk_among_ten_thousand_is_found(tmp_path):
     commit(bench, [*documents, make_document("A needle of the seal is blue.", id="ZZZ")])
     run = bench.answer("What colour is the seal?")
     retrieval = run.answers[0].retrieval
+    assert retrieval is not None
     assert (retrieval.eligible, retrieval.indexed) == (1, 10_000)
     assert [text.source_id for text in only(run).published] == ["ZZZ"]
 
@@ -278,6 +281,7 @@ def test_promise_3_a_quotation_over_the_bound_of_two_chunks_is_refused(tmp_path)
     with bench.store.open() as snapshot:
         first, second, *_ = snapshot.chunks()
         stored = snapshot.source(first.source_id)
+    assert stored is not None
     assert (first.id, second.id) == ("LONG#0", "LONG#1")
     across = stored.text[second.span.start - 40 : first.span.end + 40]
     inside = stored.text[second.span.start : first.span.end]
@@ -357,7 +361,12 @@ def test_promise_4_the_composition_root_makes_a_chat_client_only_for_admitted_hi
 ):
     made = []
     real = CHATS["extractive"]
-    monkeypatch.setitem(CHATS, "extractive", lambda profile: made.append(1) or real(profile))
+
+    def counted(profile: Profile) -> Chat:
+        made.append(profile.name)
+        return real(profile)
+
+    monkeypatch.setitem(CHATS, "extractive", counted)
     refused = [ask(sample, text) for text in ("How do I bake an apple pie?", "What is a GX-999?")]
     assert [only(run).reasons[0].value for run in refused] == [
         "no_admissible_hit",
@@ -365,7 +374,7 @@ def test_promise_4_the_composition_root_makes_a_chat_client_only_for_admitted_hi
     ]
     assert made == []
     assert only(ask(sample, "Where can I export CSV in Reporting?")).outcome is Outcome.ANSWERED
-    assert made == [1]
+    assert made == ["offline"]
 
 
 def test_two_questions_on_one_runtime_are_both_answered(sample):

@@ -104,9 +104,10 @@ def test_promise_10_the_command_line_prints_no_answer_that_is_not_recorded(
     def full(*_: object) -> None:
         raise RecordError("the disk is full")
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit) as ended:
+    with monkeypatch.context() as patch:
         patch.setattr(RunLogFolder, "write_answers", full)
-        cli.main()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
     printed = capsys.readouterr()
     assert ended.value.code == 9
     assert "choose CSV" not in printed.out + printed.err

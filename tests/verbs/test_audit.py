@@ -70,6 +70,16 @@ def test_a_damaged_vector_is_one_failed_check_and_the_others_still_run(bench):
         require_clean(result, require_current=False)
 
 
+def test_a_commit_whose_record_was_lost_is_no_older_generation(bench):
+    write_document(bench.corpus, "NEW", "A new rule is in force.")
+    done = bench.ingest()
+    (record,) = (bench.state / "runs" / "ingests").rglob(f"{done.record.run_id}.parquet")
+    record.unlink()
+    assert audited(bench).problems == ()
+    bench.ingest()
+    assert "run run-3" in audited(bench).checks[-1].found
+
+
 @pytest.mark.parametrize("key", [None, b"a signing key"], ids=["unsigned", "signed"])
 def test_an_older_generation_put_back_is_reported(tmp_path, key):
     bench = Workbench(tmp_path, key=key)
