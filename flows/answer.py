@@ -50,7 +50,8 @@ def answer(
         state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
     runtime = Runtime.open(profile, state)
-    asked = Asked(question, as_of, tuple(scopes or ()), product, background)
+    # The form of the Prefect UI sends empty texts for what was left out.
+    asked = Asked(question, as_of or None, tuple(scopes or ()), product or None, background or None)
     run = run_answer(
         [resolve_question(asked, profile=runtime.profile, clock=runtime.clock)],
         ports=runtime.answering,

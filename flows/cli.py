@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,11 +55,39 @@ ScopeOption = Annotated[
 ProductOption = Annotated[
     str | None, typer.Option("--product", help="Product code; wins over codes in the question.")
 ]
+BackgroundOption = Annotated[
+    str | None,
+    typer.Option(
+        "--background",
+        help="The asker's situation, such as 'I work in the Lyon office'; helps the search.",
+    ),
+]
 FlowOption = Annotated[
     bool,
     typer.Option("--flow", help="Run as a Prefect flow; the default where PREFECT_API_URL is set."),
 ]
 DEFAULT_PROFILE = "offline"
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        from rag_core.runtime import code_version
+
+        sys.stdout.write(f"evidence-rag {code_version()}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    del version  # printed by its callback
 
 
 @app.command()
@@ -116,11 +145,12 @@ def answer(
     as_of: AsOfOption = None,
     scope: ScopeOption = None,
     product: ProductOption = None,
-    background: Annotated[
-        str | None, typer.Option("--background", help="The asker's situation, for retrieval.")
-    ] = None,
+    background: BackgroundOption = None,
     explain: Annotated[
-        str | None, typer.Option("--explain", metavar="DOC_ID", help="Say what became of it.")
+        str | None,
+        typer.Option(
+            "--explain", metavar="DOC_ID", help="Say why this document is in the answer or not."
+        ),
     ] = None,
     profile: ProfileOption = DEFAULT_PROFILE,
     state: StateOption = None,
@@ -136,7 +166,7 @@ def answer(
     typed = Asked(question, as_of, tuple(scope or ()), product, background)
     if questions is not None:
         if question or flow or explain:
-            raise UsageError("--questions: goes with neither a question, --flow nor --explain")
+            raise UsageError("--questions: leave out the question, --flow and --explain")
         answer_file(questions, typed, runtime, as_json=as_json)
         return
     from flows.running import run_answer
@@ -153,6 +183,7 @@ def probe(
     as_of: AsOfOption = None,
     scope: ScopeOption = None,
     product: ProductOption = None,
+    background: BackgroundOption = None,
     profile: ProfileOption = DEFAULT_PROFILE,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -166,7 +197,7 @@ def probe(
     from rag_core.types.questions import Asked
 
     runtime = Runtime.open(profile, state)
-    typed = Asked(question, as_of, tuple(scope or ()), product)
+    typed = Asked(question, as_of, tuple(scope or ()), product, background)
     result = run_probe(typed, runtime, profile=profile, limit=limit, as_flow=flow)
     if as_json:
         print_json(result)
@@ -192,6 +223,7 @@ def audit(
     from flows.console import print_audit
     from flows.output import print_json
     from flows.running import run_audit
+    from flows.views import audit_view
     from rag_core.runtime import Runtime
     from rag_core.verbs.audit import require_clean
 
@@ -200,7 +232,7 @@ def audit(
     runtime = Runtime.open(profile, state)
     result = run_audit(runtime, profile=profile, corpus=corpus, as_flow=flow)
     if as_json:
-        print_json(result)
+        print_json(audit_view(result))
     else:
         print_audit(result)
     require_clean(result, require_current=require_current)
@@ -248,8 +280,9 @@ def doctor(
     else:
         rows = [("ok" if c.ok else "PROBLEM", c.name, c.found, c.next_step) for c in checks]
         OUT.print(table("Doctor", ("", "check", "found", "next step"), rows))
-    if not all(check.ok for check in checks):
-        raise typer.Exit(1)
+    problems = [check for check in checks if not check.ok]
+    if problems:
+        raise typer.Exit(problems[0].exit_code)
 
 
 @app.command()
@@ -276,8 +309,22 @@ def serve(
 
 def main() -> None:
     """Run the command line; errors become one clear message and their exit code."""
+    _prepare_streams()
     with _exit_codes():
+        if any(_is_undecodable(argument) for argument in sys.argv):
+            raise UsageError("arguments: hold bytes that are not UTF-8. Write them as UTF-8")
         app(standalone_mode=True)
+
+
+def _prepare_streams() -> None:
+    """Print what a terminal's encoding lacks as escapes: an answer is never lost half way."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _is_undecodable(argument: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in argument)
 
 
 @contextmanager
@@ -291,6 +338,10 @@ def _exit_codes() -> Iterator[None]:
 
         print_error(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        # What was to be shown is in the run log already.
+        sys.stderr.write(f"output cannot be written: {error.strerror}\n")
+        sys.exit(1)
 
 
 if __name__ == "__main__":

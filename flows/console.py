@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -33,8 +35,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     for column in columns:
         shown.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(str(cell)) for cell in row))
+        shown.add_row(*(Text(printable(str(cell))) for cell in row))
     return shown
+
+
+def printable(text: str) -> str:
+    """The text with control characters as escapes: none of them reaches the terminal."""
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) != "Cc" else f"\\x{ord(char):02x}"
+        for char in text
+    )
 
 
 def validity(valid_from: date, valid_until: date | None) -> str:
@@ -43,15 +53,17 @@ def validity(valid_from: date, valid_until: date | None) -> str:
 
 
 def print_answer(run: AnswerRun, item: Answered) -> None:
-    """A verdict with its quotations, each with its place, validity and context."""
+    """A verdict with its quotations, each with its place and validity; context once a source."""
     verdict, row = item.verdict, item.record
     if verdict.published:
         OUT.print("Answered", style="bold green")
+        seen: set[str] = set()
         for text in verdict.published:
-            _print_published(text)
+            _print_published(text, with_context=text.sentence_cut or text.source_id not in seen)
+            seen.add(text.source_id)
     else:
         OUT.print(verdict.outcome.value.capitalize(), style="bold yellow")
-        OUT.print(verdict.detail)
+        OUT.print(printable(verdict.detail))
         OUT.print(f"reason: {', '.join(reason.value for reason in verdict.reasons)}", style="dim")
     OUT.print()
     facts = [
@@ -61,15 +73,16 @@ def print_answer(run: AnswerRun, item: Answered) -> None:
     ]
     if row.top_cosine is not None:
         facts.append(f"best cosine {row.top_cosine:.2f} (least {row.min_cosine:.2f})")
-    if row.top_sentence_score is not None:
-        facts.append(f"best sentence {row.top_sentence_score:.2f}")
+    if row.top_sentence_score is not None and row.abstain_threshold is not None:
+        scores = f"{row.top_sentence_score:.2f} (least {row.abstain_threshold:.2f})"
+        facts.append(f"best sentence score {scores}")
     OUT.print(" · ".join(facts), style="dim")
     if verdict.flags:
         OUT.print(f"flags: {', '.join(flag.value for flag in verdict.flags)}", style="dim")
     OUT.print(f"run {row.run_id}, recorded in {run.verdicts_path}", style="dim", soft_wrap=True)
 
 
-def _print_published(text: Published) -> None:
+def _print_published(text: Published, *, with_context: bool) -> None:
     OUT.print()
     OUT.print(Text(str(text)))
     lines = [
@@ -81,10 +94,14 @@ def _print_published(text: Published) -> None:
     if text.heading_path:
         lines.append(f"under {' > '.join(text.heading_path)}")
     for line in lines:
-        OUT.print(Padding(Text(line, style="cyan"), _INDENT))
-    if text.context:
+        OUT.print(_indented(line, "cyan"))
+    if text.context and with_context:
         context = " ".join(text.context.split())
-        OUT.print(Padding(Text(f"context, not quoted: {context}", style="dim"), _INDENT))
+        OUT.print(_indented(f"context, not quoted: {context}", "dim"))
+
+
+def _indented(line: str, style: str) -> Padding:
+    return Padding(Text(line, style=style), _INDENT, expand=False)
 
 
 def print_answers(run: AnswerRun) -> None:
@@ -94,7 +111,7 @@ def print_answers(run: AnswerRun) -> None:
             item.record.question_index + 1,
             item.question.text,
             item.verdict.outcome.value,
-            "; ".join(text.chunk_id for text in item.verdict.published)
+            _tally(text.chunk_id for text in item.verdict.published)
             or ", ".join(reason.value for reason in item.verdict.reasons),
         )
         for item in run.answers
@@ -103,9 +120,15 @@ def print_answers(run: AnswerRun) -> None:
     OUT.print(f"recorded in {run.verdicts_path}", style="dim", soft_wrap=True)
 
 
+def _tally(names: Iterable[str]) -> str:
+    """`A#0, B#1 (2)`: each name once, with its count where it is more than one."""
+    counts = Counter(names)
+    return ", ".join(name if n == 1 else f"{name} ({n})" for name, n in counts.items())
+
+
 def print_explanation(explanation: Explanation) -> None:
     """Why a document came into the answer or not."""
-    OUT.print(f"\n{explanation.source_id}:", style="bold")
+    OUT.print(f"\n{printable(explanation.source_id)}:", style="bold")
     for step in explanation.steps:
         OUT.print(f"  {step}")
 
@@ -118,36 +141,38 @@ def print_findings(findings: Sequence[Finding], *, console: Console = OUT) -> No
         (
             finding.severity.value,
             finding.path + (f":{finding.line}" if finding.line else ""),
-            finding.field or "",
-            finding.code,
-            finding.message,
+            (f"{finding.field}: " if finding.field else "") + f"{finding.message} ({finding.code})",
         )
         for finding in findings
     ]
-    console.print(table("Findings", ("severity", "file", "field", "code", "what"), rows))
+    console.print(table("Findings", ("severity", "where", "what"), rows))
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 chunk`, `2 chunks`: nouns that take an s."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def print_ingest(done: Ingested) -> None:
-    """What an ingest planned and did."""
-    plan = done.plan
-    if done.outcome == "dry_run":
-        print_findings(done.findings)
-        OUT.print(
-            f"Dry run: {plan.chunks} chunks; {plan.missing} texts to embed in {plan.requests} "
-            f"requests, {plan.reused} reused. Nothing was embedded or committed."
-        )
-        return
+    """What an ingest found, planned and did."""
+    plan, manifest = done.plan, done.manifest
     print_findings(done.findings)
-    manifest = done.manifest
-    counts = manifest.counts if manifest else None
-    OUT.print(done.outcome.capitalize(), style="bold green")
-    OUT.print(
-        f"{plan.missing} texts embedded in {plan.requests} requests, {plan.reused} vectors reused"
+    work = (
+        f"{counted(plan.missing, 'text')} in {counted(plan.requests, 'request')}, "
+        f"{counted(plan.reused, 'vector')} reused ({counted(plan.chunks, 'chunk')}, "
+        f"{counted(plan.distinct, 'different text')})"
     )
-    if counts is not None and manifest is not None:
+    if done.outcome == "dry_run":
+        OUT.print(f"Dry run: would embed {work}. Nothing was embedded or committed.")
+        return
+    OUT.print(done.outcome.capitalize(), style="bold green")
+    OUT.print(f"embedded {work}")
+    if manifest is not None:
+        counts = manifest.counts
         OUT.print(
-            f"index: {counts.sources} sources ({counts.products} product sheets), "
-            f"{counts.chunks} chunks, generation {manifest.generation_digest[:12]}"
+            f"index: {counted(counts.sources, 'source')} "
+            f"({counted(counts.products, 'product sheet')}), "
+            f"{counted(counts.chunks, 'chunk')}, generation {manifest.generation_digest[:12]}"
         )
     OUT.print(f"run {done.record.run_id}", style="dim")
 
@@ -202,3 +227,4 @@ def print_audit(result: Audit) -> None:
         for source_id in ids
     ]
     OUT.print(table("Drift since the ingest", ("", "document"), drifted))
+    OUT.print("To bring the index in line, run rag ingest on this folder")

@@ -50,7 +50,7 @@ def _demo() -> None:
         "rag audit --corpus corpus",
         "rag init my-corpus && rag ingest my-corpus --dry-run",
     ):
-        OUT.print(f"  {command}")
+        OUT.print(f"  {command}", soft_wrap=True)
 
 
 if __name__ == "__main__":

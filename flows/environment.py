@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rag_core.errors import UsageError
+
 if TYPE_CHECKING:
     from rag_core.runtime import StatePaths
 
@@ -29,8 +31,17 @@ def prepare_prefect(paths: StatePaths, *, quiet: bool) -> None:
 
     Must run before the first `import prefect`. `quiet` keeps Prefect's own log lines off the
     terminal, where the command line shows its own progress.
+
+    Raises:
+        UsageError: If the state root cannot be written.
     """
-    paths.prefect.mkdir(parents=True, exist_ok=True)
+    try:
+        paths.prefect.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"state root {paths.root}: cannot be written ({error.strerror}). "
+            "Name a folder of yours with --state"
+        ) from error
     os.environ.setdefault("PREFECT_HOME", str(paths.prefect))
     os.environ.setdefault("PREFECT_LOCAL_STORAGE_PATH", str(paths.root / "results"))
     for name, value in _DEFAULTS.items():

@@ -15,11 +15,12 @@ from flows.console import (
     print_explanation,
     print_findings,
     print_ingest,
+    printable,
 )
 from flows.progress_bar import progress_bar
 from flows.views import answer_view, as_plain, ingest_view
 from rag_core.adapters.question_files import read_questions
-from rag_core.errors import CorpusError, RagError
+from rag_core.errors import CorpusError, RagError, UsageError
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs.answer import answer as run_answer
 from rag_core.verbs.answer_records import RunIds
@@ -41,14 +42,19 @@ def print_error(error: RagError) -> None:
     """The findings where there are some, then one message on standard error."""
     if isinstance(error, CorpusError):
         print_findings(error.findings, console=ERR)
-    ERR.print(f"{type(error).__name__}: {error}", style="red", soft_wrap=True)
-    for note in getattr(error, "__notes__", ()):
-        ERR.print(note, style="red", soft_wrap=True)
+    for line in (f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())):
+        ERR.print(printable(line), style="red", soft_wrap=True)
 
 
 def print_json(value: object) -> None:
     """Any of our values as indented JSON on standard output."""
-    sys.stdout.write(json.dumps(as_plain(value), ensure_ascii=False, indent=2) + "\n")
+    _write_json(as_plain(value), indent=2)
+
+
+def _write_json(value: object, *, indent: int | None = None) -> None:
+    # Escapes keep it JSON where the output's encoding lacks a character.
+    ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    sys.stdout.write(json.dumps(value, ensure_ascii=ascii_only, indent=indent) + "\n")
 
 
 def show_ingest(done: Ingested, *, as_json: bool) -> None:
@@ -92,10 +98,13 @@ def answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool)
         UsageError: If the file or a question breaks a rule; nothing was asked.
         RagError: The first failure among the answers.
     """
-    resolved: list[Question] = [
-        resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
-        for asked in read_questions(path, defaults=defaults)
-    ]
+    resolved: list[Question] = []
+    for number, asked in enumerate(read_questions(path, defaults=defaults), start=1):
+        try:
+            question = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
+        except UsageError as error:
+            raise UsageError(f"questions {path}: question {number}: {error}") from error
+        resolved.append(question)
     with progress_bar(shown=not as_json) as progress:
         run = run_answer(
             resolved,
@@ -105,7 +114,7 @@ def answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool)
         )
     if as_json:
         for item in run.answers:
-            sys.stdout.write(json.dumps(answer_view(run, item), ensure_ascii=False) + "\n")
+            _write_json(answer_view(run, item))
     else:
         print_answers(run)
     for item in run.answers:

@@ -25,6 +25,7 @@ def probe(
     as_of: str = "",
     scopes: list[str] | None = None,
     product: str = "",
+    background: str = "",
     profile: str = DEFAULT_PROFILE,
     state: str = "",
 ) -> Probe:
@@ -36,11 +37,13 @@ def probe(
         as_of: Day as YYYY-MM-DD; empty: today in the profile's zone.
         scopes: Scopes to search; empty: the profile's defaults.
         product: Product code; wins over codes in the question.
+        background: The asker's situation; used for retrieval only.
         profile: Packaged profile name, or path of a .toml file.
         state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
     runtime = Runtime.open(profile, state)
-    asked = Asked(question, as_of, tuple(scopes or ()), product)
+    # The form of the Prefect UI sends empty texts for what was left out.
+    asked = Asked(question, as_of or None, tuple(scopes or ()), product or None, background or None)
     resolved = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
     result = tasks.run_as_task("probe", run_probe, resolved, ports=runtime.retrieval, limit=limit)
     leave_ranking(result)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from flows.console import ERR
 from flows.environment import api_configured, prepare_prefect
 from flows.progress_bar import progress_bar
-from rag_core.errors import RagError, UsageError
+from rag_core.errors import ProviderError, RagError, UsageError
 from rag_core.runtime import Runtime, StatePaths
 from rag_core.verbs.answer import answer as answer_plainly
 from rag_core.verbs.answer_records import RunIds
@@ -113,6 +113,7 @@ def run_probe(asked: Asked, runtime: Runtime, *, profile: str, limit: int, as_fl
             as_of=question.as_of.isoformat(),
             scopes=list(question.scopes),
             product=question.product or "",
+            background=question.background or "",
             profile=_absolute_profile(profile),
             state=str(runtime.paths.root),
         )
@@ -201,6 +202,7 @@ def prefect_check() -> HealthCheck:
             False,
             f"the server at PREFECT_API_URL does not answer: {type(error).__name__}",
             "start it with: prefect server start, or unset PREFECT_API_URL",
+            ProviderError.exit_code,
         )
     return HealthCheck("Prefect", True, "the configured server answers")
 
@@ -216,10 +218,9 @@ def _flow_or_plain(
     except RagError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever Prefect's API does, the answer goes on
-        ERR.print(
-            f"Prefect did not run the flow ({type(error).__name__}); continuing without it",
-            style="yellow",
-        )
+        cause = (str(error).splitlines() or [type(error).__name__])[0]
+        ERR.print(f"Prefect did not run the flow: {cause}", style="yellow")
+        ERR.print("continuing without it; rag doctor says what is wrong", style="yellow")
         return plainly()
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from rich.text import Text
 
 from flows.console import OUT, table, validity
 from flows.views import as_plain
 from rag_core.verbs.show import ShownRun, ShownSource
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def print_shown(shown: ShownSource | ShownRun) -> None:
@@ -28,12 +25,14 @@ def _print_source(shown: ShownSource) -> None:
     rows = [
         ("title", source.title),
         ("scope", governance.scope),
-        ("status", governance.status.value + ("" if governance.canonical else ", a copy")),
+        ("status", governance.status.value),
+        ("canonical", "yes" if governance.canonical else "no: a copy, never quoted"),
         ("valid", validity(governance.valid_from, governance.valid_until)),
         ("product", governance.product or "none: general"),
         ("subject", source.subject or "not given"),
         ("superseded by", source.superseded_by or "nothing"),
         ("language", source.language or "not declared"),
+        ("url", source.url or "not given"),
         ("file", source.path),
         ("file SHA-256", source.file_digest),
         ("text SHA-256", source.digest),
@@ -46,15 +45,19 @@ def _print_source(shown: ShownSource) -> None:
     OUT.print(Text(source.text))
 
 
+_TITLES = {"hits": "Candidates", "verdicts": "Verdict", "ingests": "Ingest"}
+
+
 def _print_run(shown: ShownRun) -> None:
     for name, found in shown.tables.items():
         if name == "hits":
-            columns = ("chunk_id", "rank", "cosine", "lexical_rank", "shared_terms", "admission")
+            columns = ("chunk_id", "rank", "cosine", "shared_terms", "admission")
             rows = [[_cell(row.get(column)) for column in columns] for row in found]
-            OUT.print(table("Candidates", columns, rows))
+            titles = ("chunk", "rank", "cosine", "terms", "admission")
+            OUT.print(table(_TITLES[name], titles, rows))
             continue
         for row in found:
-            OUT.print(table(name.removesuffix("s"), ("column", "value"), _fields(row)))
+            OUT.print(table(_TITLES[name], ("column", "value"), _fields(row)))
 
 
 def _fields(row: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -62,6 +65,18 @@ def _fields(row: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return "" if value is None else str(as_plain(value))
+    """A value of the log as people read it: quotations as published, lists joined."""
+    match value:
+        case None:
+            return ""
+        case float():
+            return f"{value:.4f}"
+        case {"chunk_id": chunk_id, "text": text}:
+            return f"[{chunk_id}] {text}"
+        case Mapping():
+            return ", ".join(f"{key} {_cell(item)}" for key, item in value.items())
+        case list():
+            parts = [_cell(item) for item in value]
+            return ("\n" if any(isinstance(item, Mapping) for item in value) else ", ").join(parts)
+        case _:
+            return str(as_plain(value))

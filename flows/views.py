@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag_core.verbs.answer import Answered, AnswerRun
+    from rag_core.verbs.audit import Audit
     from rag_core.verbs.ingest import Ingested
 
 
@@ -59,6 +60,21 @@ def answer_view(run: AnswerRun, item: Answered) -> dict[str, Any]:
         "generation_digest": row.generation_digest,
         "hits_path": str(run.hits_path),
         "verdicts_path": str(run.verdicts_path),
+    }
+
+
+def audit_view(result: Audit) -> dict[str, Any]:
+    """An audit as an object: the generation, each check, and the drift where compared."""
+    manifest = result.manifest
+    return {
+        "generation_digest": manifest.generation_digest,
+        "contract_digest": manifest.contract_digest,
+        "created_at": manifest.created_at.isoformat(),
+        "counts": as_plain(manifest.counts),
+        "signed": manifest.signature is not None,
+        "checks": as_plain(result.checks),
+        "problems": len(result.problems),
+        "drift": as_plain(result.drift),
     }
 
 

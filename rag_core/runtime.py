@@ -88,8 +88,17 @@ class StatePaths:
 
 
 def state_root(given: str | os.PathLike[str] | None = None) -> Path:
-    """The state root: the given one, else `RAG_STATE_ROOT`, else `./state`; absolute."""
-    return Path(given or os.environ.get(STATE_VARIABLE) or "state").expanduser().absolute()
+    """The state root: the given one, else `RAG_STATE_ROOT`, else `./state`; absolute.
+
+    Raises:
+        UsageError: If it names an unknown user's home, or is not UTF-8: the log records paths.
+    """
+    named = os.fspath(given or os.environ.get(STATE_VARIABLE) or "state")
+    try:
+        named.encode()
+        return Path(named).expanduser().absolute()
+    except (RuntimeError, UnicodeEncodeError) as error:
+        raise UsageError(f"state root {named!r}: no usable path. Name another folder") from error
 
 
 def bundled_corpus() -> Path:
@@ -179,7 +188,7 @@ class Runtime:
             corpus=self.corpus(folder),
             embedder=self.embedder,
             store=self.store,
-            stages=StageFolder(self.paths.stages),
+            stages=StageFolder(self.paths.stages, secret=signing_key()),
             run_log=self.run_log,
             clock=self.clock,
             lock=lambda: IngestLock(self.paths.lock, timeout_s=lock_timeout_s),
@@ -206,4 +215,4 @@ class Runtime:
 def signing_key() -> bytes | None:
     """The index key from `RAG_INDEX_KEY`, or None; never printed (promise 11)."""
     value = os.environ.get(KEY_VARIABLE)
-    return value.encode() if value else None
+    return os.fsencode(value) if value else None

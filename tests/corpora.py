@@ -84,7 +84,7 @@ class Workbench:
 
     @property
     def stages(self) -> StageFolder:
-        return StageFolder(self.state / "stages")
+        return StageFolder(self.state / "stages", secret=self.key)
 
     @property
     def run_log(self) -> RunLogFolder:

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from rag_core.adapters.fields import Identifier, StrictModel, findings_from, one_line, wrong
 from rag_core.adapters.front_matter import FIELD_NAMES, validate_fields
 from rag_core.adapters.yaml_tree import YamlError, YamlTree, read_yaml
+from rag_core.rules.products import PATTERN_TIMEOUT_S
 from rag_core.types.corpus import Finding, Severity
 
 if TYPE_CHECKING:
@@ -25,13 +26,20 @@ LARGEST_FILE_CHARS = 1_048_576
 LONGEST_PATTERN = 200
 """Characters of a product pattern; the form of a code is short."""
 
+LARGEST_COUNT = 100
+"""Of a repetition in a product pattern; what is compiled grows with it."""
+
 # Escapes beside letters and digits stand for themselves; of the others only plain classes pass.
 _REFUSED_IN_PATTERN = (
     (re.compile(r"\(\?(?!:)"), "groups other than (?:…)"),
     (re.compile(r"\\[^dDwWsS\W]"), r"escapes other than \d \w \s and of punctuation"),
-    (re.compile(r"\{(?!\d+(,\d*)?\})"), "braces other than {n}, {n,} and {n,m}"),
+    (re.compile(r"\{(?![0-9]+(,[0-9]*)?\})"), "braces other than {n}, {n,} and {n,m}"),
     (re.compile(r"(?<!\[)\^|\$"), "anchors; the pattern always stands for a whole token"),
 )
+_ESCAPE = re.compile(r"\\.")
+_COUNT = re.compile(r"(?<=[{,])[0-9]+(?=[,}])")
+# Two libraries read these in two ways, and warn that a later version will read them in a third.
+_NESTED_SET = re.compile(r"\[\^?\]?[^\]]*?(\[|--|&&|~~|\|\|)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +113,26 @@ def _pattern(value: object) -> str:
     for refused, name in _REFUSED_IN_PATTERN:
         if refused.search(text):
             raise wrong(f"{text!r} has what a product pattern may not have: {name}")
+    # What could take long to compile goes first.
+    if any(int(count) > LARGEST_COUNT for count in _COUNT.findall(text)):
+        raise wrong(f"{text!r} repeats more than {LARGEST_COUNT} times")
+    if _NESTED_SET.search(_ESCAPE.sub("x", text)):
+        raise wrong(
+            f"{text!r} has what a product pattern may not have: in a set, another set or one of "
+            r"-- && ~~ ||; write a literal [ as \["
+        )
+    if _nests_repetitions(text):
+        raise wrong(f"{text!r} repeats a group that varies itself, which can take forever")
     try:
         re.compile(text)
         compiled = regex.compile(text)
+        empty = compiled.fullmatch("", timeout=PATTERN_TIMEOUT_S)
     except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise wrong(f"{text!r} is no regular expression: {error}") from error
-    if compiled.fullmatch(""):
+    except TimeoutError as error:
+        raise wrong(f"{text!r} takes longer than {PATTERN_TIMEOUT_S:g} s; simplify it") from error
+    if empty:
         raise wrong(f"{text!r} matches the empty text; every token must have a character")
-    if _nests_repetitions(text):
-        raise wrong(f"{text!r} repeats a group that varies itself, which can take forever")
     return text
 
 
@@ -122,12 +141,12 @@ def _nests_repetitions(pattern: str) -> bool:
 
     What stays beyond this is polynomial; `rules.products` bounds the time of each use.
     """
-    flat = re.sub(r"\[\^?\]?[^\]]*\]", "x", re.sub(r"\\.", "x", pattern)).replace("(?:", "(")
+    flat = re.sub(r"\[\^?\]?[^\]]*\]", "x", _ESCAPE.sub("x", pattern)).replace("(?:", "(")
     varies = [False]
     for index, sign in enumerate(flat):
         if sign == "(":
             varies.append(False)
-        elif sign == ")":
+        elif sign == ")" and len(varies) > 1:  # what closes too often does not compile
             inner = varies.pop()
             repeated = flat[index + 1 : index + 2] in {"*", "+", "{"}
             if inner and repeated:

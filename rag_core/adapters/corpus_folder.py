@@ -22,8 +22,11 @@ LARGEST_FILE_BYTES = 20_000_000
 """A governed text is far smaller; what is larger is an export, or no text."""
 
 # What corpus.yaml could have explained, had it been sound: left out while it has errors.
-_EXPLAINED_BY_CONFIG = frozenset({"missing_front_matter", "missing_field", "unknown_field"})
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_EXPLAINED_BY_CONFIG = frozenset(
+    {"missing_front_matter", "missing_field", "missing_valid_until", "unknown_field"}
+)
+# Controls, line ends, and what turns the direction of the text around it.
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class CorpusFolder:
@@ -38,6 +41,7 @@ class CorpusFolder:
         """
         self._root = path
         self._default_language = default_language
+        self._names: dict[str, str] = {}
 
     def scan(self) -> tuple[SourceFile, ...]:
         """Every file that is not hidden, in ordinal order of path.
@@ -109,11 +113,13 @@ class CorpusFolder:
             if self._place_problem(empty) is None:
                 with (self._root / path).open("rb") as file:
                     content = file.read(LARGEST_FILE_BYTES + 1)
-        return SourceFile(_legible(path), content)
+        legible = _legible(path)
+        self._names[legible] = path
+        return SourceFile(legible, content)
 
     def _place_problem(self, file: SourceFile) -> Finding | None:
         """Why the path is no readable file of this folder; None if it is one, or is absent."""
-        place = self._root / file.path
+        place = self._root / self._names.get(file.path, file.path)
         remedy = "copy the file into the folder, or name the path under `exclude` in corpus.yaml"
         code, message = "", ""
         if place.is_symlink() and not place.exists():
@@ -158,7 +164,7 @@ class CorpusFolder:
 def _legible(path: str) -> str:
     """The path as findings and records may show it, escapes for what is no UTF-8 and controls."""
     decoded = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", decoded)
+    return _UNSHOWN.sub(lambda match: match[0].encode("unicode_escape").decode(), decoded)
 
 
 def _raise(error: OSError) -> None:

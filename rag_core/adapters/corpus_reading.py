@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+import regex
+
 from rag_core.adapters.decoding import decode_file
 from rag_core.adapters.front_matter import FrontMatter, read_front_matter
 from rag_core.adapters.product_sheets import read_sheet, sheet_document, sheet_id
 from rag_core.rules.chunking import oversized_grapheme
-from rag_core.rules.corpus_checks import DeclaredId
+from rag_core.rules.corpus_checks import DeclaredId, corpus_findings
 from rag_core.rules.headings import markdown_headings
 from rag_core.rules.segmentation import sentence_spans
-from rag_core.types.corpus import Corpus, Document, Finding, Severity, SourceFile
+from rag_core.types.corpus import Corpus, Document, Finding, Governance, Severity, SourceFile
 from rag_core.types.ids import Digest, SourceId
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ MARKDOWN = frozenset({".md", ".markdown"})
 TEXTS = MARKDOWN | {".txt"}
 SHEETS_FOLDER = "products"
 SHEET_SUFFIX = ".yaml"
+
+# A letter, digit or symbol that has a shape: fillers and the blank Braille pattern have none.
+_VISIBLE = regex.compile(r"(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{S}]")
 
 
 def is_document(path: str) -> bool:
@@ -76,10 +81,11 @@ class CorpusReading:
         )
         self._declare(governed.declared_id, file.path, governed.lines, "id")
         if governed.fields is None:
-            return governed.findings
+            return (*governed.findings, *self._interval_findings(governed.readable, file.path))
         findings = _body_findings(governed.body, file.path, governed.body_line)
-        if not findings:
-            self.documents.append(self._document(governed.fields, governed.body, file))
+        # Its fields are checked against other documents also where its text cannot be taken.
+        body = "" if findings else governed.body
+        self.documents.append(self._document(governed.fields, body, file))
         return findings
 
     def _read_sheet(self, file: SourceFile, text: str) -> tuple[Finding, ...]:
@@ -91,7 +97,28 @@ class CorpusReading:
             self.documents.append(
                 sheet_document(read.sheet, path=file.path, file_digest=_digest(file))
             )
-        return read.findings
+        return (*read.findings, *self._interval_findings(read.readable, file.path))
+
+    def _interval_findings(self, readable: Governance | None, path: str) -> tuple[Finding, ...]:
+        """What the corpus' own rules say about the interval of a file that is wrong elsewhere."""
+        if readable is None:
+            return ()
+        stand_in = Document(
+            id=SourceId(path),
+            title="",
+            governance=readable,
+            text="",
+            sentences=(),
+            headings=(),
+            language="und",  # BCP 47: undetermined, so that no notice asks for it
+            subject=None,
+            superseded_by=None,
+            url=None,
+            path=path,
+            file_digest=Digest(""),
+        )
+        # Alone, so that it is nobody's successor, holder or duplicate.
+        return corpus_findings((stand_in,), declared=(), known_products=(), lines=self.lines)
 
     def _declare(
         self, source_id: SourceId | None, path: str, lines: Mapping[str, int], key: str
@@ -141,8 +168,10 @@ def _unknown_format(path: str) -> Finding:
 
 def _body_findings(body: str, path: str, first_line: int) -> tuple[Finding, ...]:
     """An error where the body cannot be cut into chunks."""
-    if not body.strip():
-        message = "nothing follows the front matter; add the text, or exclude the file"
+    if _VISIBLE.search(body) is None:
+        message = (
+            "no letter, digit or symbol follows the front matter; add the text, or exclude the file"
+        )
         return (Finding(Severity.ERROR, "empty_document", path, message, first_line),)
     offset = oversized_grapheme(body)
     if offset is None:

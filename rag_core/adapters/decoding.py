@@ -23,6 +23,10 @@ _NEVER_GUESSED = [
     "utf_16", "utf_16_be", "utf_16_le", "utf_7", "cp037", "cp273", "cp424", "cp500", "cp875",
     "cp1026", "cp1140",
 ]  # fmt: skip
+_REMEDIES = {
+    "control_character": "remove it, or save the file again as UTF-8 text",
+    "oversized_grapheme": "remove the surplus marks",
+}
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -39,7 +43,8 @@ def decode_file(file: SourceFile) -> DecodedFile:
     """The file's normalised text, with a notice where its encoding had to be detected.
 
     UTF-8 with or without byte order mark and UTF-16 with one are read as such. Undecodable
-    bytes, NUL, lone surrogates and control characters are errors.
+    bytes, NUL, lone surrogates (also where they are encoded as UTF-8 would encode them), control
+    characters and endless combining marks are errors.
     """
     raw, findings = _decode(file)
     if raw is None:
@@ -54,9 +59,9 @@ def decode_file(file: SourceFile) -> DecodedFile:
         message += f", and {more} more in this file"
     error = Finding(
         Severity.ERROR,
-        "control_character",
+        first.code,
         file.path,
-        f"{message}; remove it, or save the file again as UTF-8 text",
+        f"{message}; {_REMEDIES[first.code]}",
         line,
     )
     return DecodedFile(None, (*findings, error))
@@ -72,9 +77,20 @@ def _decode(file: SourceFile) -> tuple[str | None, tuple[Finding, ...]]:
     try:
         return content.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
+        surrogates = _with_surrogates(content)
+        if surrogates is not None:
+            return surrogates, ()
         if content.startswith(codecs.BOM_UTF8):
             return None, (_undecodable(file, f"UTF-8 by its mark, but {_where(error)}"),)
         return _detect(file, _where(error))
+
+
+def _with_surrogates(content: bytes) -> str | None:
+    """The text of bytes that are UTF-8 but for encoded surrogates, which normalisation names."""
+    try:
+        return content.decode("utf-8-sig", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
 
 
 def _detect(file: SourceFile, fault: str) -> tuple[str | None, tuple[Finding, ...]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
 from rag_core.adapters.fields import (
     Day,
@@ -23,7 +24,7 @@ from rag_core.adapters.fields import (
     identifier_or_none,
 )
 from rag_core.adapters.yaml_tree import YamlError, YamlTree, read_yaml
-from rag_core.types.corpus import Finding, Governance, Severity
+from rag_core.types.corpus import Finding, Governance, Severity, Status
 from rag_core.types.ids import SourceId
 
 if TYPE_CHECKING:
@@ -64,6 +65,16 @@ class FrontMatter(StrictModel):
         )
 
 
+class _Interval(StrictModel):
+    """Status and dates with values that break no rule where one is missing or wrong."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: StatusName = Status.DRAFT
+    valid_from: Day = date.min
+    valid_until: OptionalDay = None
+
+
 FIELD_NAMES = tuple(FrontMatter.model_fields)
 """Every governance field, required ones first."""
 
@@ -79,6 +90,8 @@ class GovernedText:
     lines: Mapping[str, int] = field(default_factory=dict)
     declared_id: SourceId | None = None
     """The id, also where other fields are wrong."""
+    readable: Governance | None = None
+    """Where a field is wrong: what status and dates still say, as `readable_governance`."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -112,13 +125,15 @@ def read_front_matter(
         return _refused(path, problem.code, f"front matter, {problem.message}", problem.line)
     own = {key: value for key, value in tree.values.items() if key not in ignore_fields}
     declared = identifier_or_none(own.get("id"))
-    fields, findings = validate_fields({**(defaults or {}), **own}, path=path, tree=tree)
+    values = {**(defaults or {}), **own}
+    fields, findings = validate_fields(values, path=path, tree=tree)
     return GovernedText(
         fields=fields,
         body=text[closing.end() + 1 :],
         body_line=text.count("\n", 0, closing.end()) + 2,
         lines={key: tree.lines[(key,)] for key in own},
         declared_id=SourceId(declared) if declared is not None else None,
+        readable=readable_governance(values) if fields is None else None,
         findings=findings,
     )
 
@@ -134,6 +149,23 @@ def validate_fields(
             error, path=path, tree=tree, options=lambda _: FIELD_NAMES, prefix=prefix
         )
         return None, found
+
+
+def readable_governance(values: Mapping[str, object]) -> Governance:
+    """What can be said about the interval of a file whose fields are not all right.
+
+    A status or date that is missing or wrong has its own error and gets a value that breaks no
+    rule; a `valid_until` that the file leaves out stays open. Never canonical, of no scope.
+    """
+    try:
+        known = _Interval.model_validate(dict(values))
+    except ValidationError as error:
+        wrong = {problem["loc"][0] for problem in error.errors(include_url=False)}
+        sound = {key: value for key, value in values.items() if key not in wrong}
+        known = _Interval.model_validate(sound)
+        if "valid_until" in wrong:
+            known = known.model_copy(update={"valid_until": date.max})
+    return Governance("", known.status, False, known.valid_from, known.valid_until)
 
 
 def _missing_message(text: str) -> str:

@@ -23,6 +23,7 @@ from rag_core.adapters.fields import (
     identifier_or_none,
     wrong,
 )
+from rag_core.adapters.front_matter import readable_governance
 from rag_core.adapters.yaml_tree import YamlError, read_yaml
 from rag_core.rules.products import FACT_LANGUAGE, fact_spans, render_facts
 from rag_core.types.corpus import Document, Fact, Finding, Governance, ProductSheet, Severity
@@ -74,6 +75,8 @@ class ReadSheet:
     lines: Mapping[str, int] = field(default_factory=dict)
     declared_code: str | None = None
     """The code, also where other fields are wrong."""
+    readable: Governance | None = None
+    """Where a field is wrong: what status and dates still say, as `readable_governance`."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -95,11 +98,12 @@ def read_sheet(text: str, *, path: str, defaults: Mapping[str, object] | None = 
     }
     lines = {key: tree.lines[(key,)] for key in tree.values}
     code = identifier_or_none(tree.values.get("code"))
+    values = {**given, **tree.values}
     try:
-        model = _SheetModel.model_validate({**given, **tree.values})
+        model = _SheetModel.model_validate(values)
     except ValidationError as error:
         findings = findings_from(error, path=path, tree=tree, options=_options)
-        return ReadSheet(None, lines, code, findings)
+        return ReadSheet(None, lines, code, readable_governance(values), findings)
     return ReadSheet(_sheet(model), lines, code)
 
 

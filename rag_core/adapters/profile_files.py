@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rag_core.adapters.boundary_errors import explained
 from rag_core.errors import UsageError
 from rag_core.types.profiles import Profile
 
@@ -61,7 +62,8 @@ def _text(name: str) -> str:
         try:
             return Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"profile {name}: cannot be read: {error}") from error
+            cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(f"profile {name}: cannot be read: {cause}") from error
     if name not in packaged_profiles():
         known = ", ".join(packaged_profiles())
         raise UsageError(
@@ -83,8 +85,4 @@ def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _explained(error: ValidationError) -> str:
-    problems = []
-    for item in error.errors(include_url=False):
-        key = ".".join(str(part) for part in item["loc"]) or "profile"
-        problems.append(f"{key}: {item['msg']} (found {item['input']!r})")
-    return "; ".join(problems)
+    return "; ".join(explained(item, Profile) for item in error.errors(include_url=False))

@@ -127,4 +127,11 @@ def _read(path: Path) -> list[dict[str, Any]]:
             f"{path}: run log file cannot be read: {error}. Move it away, or restore it from a "
             "backup, and repeat the command"
         ) from error
+    expected = set(SCHEMAS[path.parent.parent.name].names)
+    missing = sorted(expected.difference(*rows)) if rows else []
+    if missing:
+        raise IntegrityError(
+            f"{path}: not a file of this run log, column {missing[0]!r} is missing. Move it away "
+            "and repeat the command"
+        )
     return rows

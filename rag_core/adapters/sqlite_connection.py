@@ -70,8 +70,11 @@ def connect_reader(path: Path, *, busy_timeout_s: float) -> sqlite3.Connection:
 
     Raises:
         NoIndexError: If there is no such file.
+        UsageError: If something else has its name.
     """
-    if not path.is_file():
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path}: not a file. Move it away, or choose another --state")
+    if not path.exists():
         raise NoIndexError(no_index(path))
     wal = path.with_name(f"{path.name}-wal")
     immutable = not os.access(path.parent, os.W_OK) and not wal.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -31,9 +32,17 @@ READ_ERRORS = (OSError, pa.ArrowException, ValueError, KeyError, TypeError)
 
 
 def write_artifact(
-    path: Path, *, kind: str, key: Digest, table: pa.Table, extra: Mapping[str, object]
+    path: Path,
+    *,
+    kind: str,
+    key: Digest,
+    table: pa.Table,
+    extra: Mapping[str, object],
+    secret: bytes | None,
 ) -> None:
     """Write a table with its seal: kind, version, key, extra values and a digest over all.
+
+    With a secret the digest is an HMAC (promise 12): what somebody else staged counts as absent.
 
     Raises:
         UsageError: If the file system refuses the file.
@@ -44,11 +53,13 @@ def write_artifact(
         "key": key,
         "extra": dict(extra),
     }
-    seal["content_digest"] = _content_digest(table, seal)
+    seal["content_digest"] = _content_digest(table, seal, secret)
     write_parquet(path, table.replace_schema_metadata({_SEAL: canonical_json(seal)}))
 
 
-def read_artifact(path: Path, *, kind: str, key: Digest) -> tuple[pa.Table, dict[str, Any]]:
+def read_artifact(
+    path: Path, *, kind: str, key: Digest, secret: bytes | None
+) -> tuple[pa.Table, dict[str, Any]]:
     """The table and the extra values, after the seal was recomputed and compared.
 
     Raises:
@@ -62,9 +73,9 @@ def read_artifact(path: Path, *, kind: str, key: Digest) -> tuple[pa.Table, dict
         for name, want in (("kind", kind), ("version", STAGE_VERSION), ("key", key)):
             if seal[name] != want:
                 raise ValueError(f"{name} is {seal[name]!r}, expected {want!r}")
-        found = _content_digest(table, seal)
-        if found != expected:
-            raise ValueError(f"content digest is {found}, expected {expected}")
+        found = _content_digest(table, seal, secret)
+        if not hmac.compare_digest(found, str(expected)):
+            raise ValueError("its content digest does not fit its content")
     except READ_ERRORS as error:
         raise damaged_stage(path, error) from error
     return table, seal["extra"]
@@ -117,8 +128,14 @@ def damaged_stage(path: Path, cause: object) -> IntegrityError:
     return IntegrityError(f"{path}: staged artifact is damaged: {reason}. Run again: rag ingest")
 
 
-def _content_digest(table: pa.Table, seal: Mapping[str, object]) -> str:
-    digest = hashlib.sha256(canonical_json(seal))
+def sealing(secret: bytes | None) -> hashlib._Hash | hmac.HMAC:
+    """SHA-256, keyed where there is a secret."""
+    return hmac.new(secret, digestmod=hashlib.sha256) if secret else hashlib.sha256()
+
+
+def _content_digest(table: pa.Table, seal: Mapping[str, object], secret: bytes | None) -> str:
+    digest = sealing(secret)
+    digest.update(canonical_json(seal))
     for batch in table.to_batches(max_chunksize=_ROWS_PER_STEP):
         for row in batch.to_pylist():
             digest.update(canonical_json({name: _hashable(value) for name, value in row.items()}))

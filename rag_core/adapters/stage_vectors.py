@@ -5,6 +5,7 @@ A row is bound to its key by a digest over both, so that a damaged row is absent
 
 from __future__ import annotations
 
+import hmac
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,12 @@ from rag_core.adapters.durable import sync_folder
 from rag_core.adapters.stage_files import (
     READ_ERRORS,
     read_parquet,
+    sealing,
     storage_errors,
     write_parquet,
 )
 from rag_core.adapters.stage_schemas import VECTORS
-from rag_core.rules.digests import root_digest, sha256_hex, vector_bytes
+from rag_core.rules.digests import root_digest, vector_bytes
 from rag_core.types.ids import Digest
 from rag_core.types.index import StageRef
 
@@ -39,10 +41,12 @@ class VectorStages:
     Args:
         folder: `stages/vectors` below the state root.
         prefix: The folder's path relative to the state root, for references.
+        secret: Keys the digests of rows, where there is one.
     """
 
-    def __init__(self, folder: Path, prefix: str) -> None:
+    def __init__(self, folder: Path, prefix: str, secret: bytes | None) -> None:
         self._folder = folder
+        self._secret = secret
         self._prefix = prefix
         self._keys: dict[str, frozenset[str]] = {}
         # Tasks share this object between threads; a merge removes files that a search reads.
@@ -51,7 +55,7 @@ class VectorStages:
     def put(self, batch: EmbeddedBatch) -> StageRef:
         """Make one finished batch durable as a part file."""
         rows = [
-            _row(key, windows, vector_bytes(vector))
+            _row(key, windows, vector_bytes(vector), self._secret)
             for key, windows, vector in zip(batch.keys, batch.windows, batch.vectors, strict=True)
         ]
         with self._lock:
@@ -66,7 +70,7 @@ class VectorStages:
             parts = self._files("part")
             rows: dict[str, dict[str, Any]] = {}
             for path in parts:
-                for row in _sound_rows(path, None):
+                for row in _sound_rows(path, None, self._secret):
                     rows.setdefault(row["key"], row)
             shard = self._write("shard", list(rows.values())) if rows else None
             self._delete(parts)
@@ -84,7 +88,7 @@ class VectorStages:
         with self._lock:
             for path in (*self._files("shard"), *self._files("part")):
                 wanted = missing & self._known_keys(path)
-                for row in _sound_rows(path, wanted) if wanted else ():
+                for row in _sound_rows(path, wanted, self._secret) if wanted else ():
                     vector = np.frombuffer(row["vector"], dtype="<f4")
                     found[Digest(row["key"])] = vector.astype(np.float32, copy=False)
                 missing -= found.keys()
@@ -127,16 +131,21 @@ class VectorStages:
             sync_folder(self._folder)
 
 
-def _row(key: str, windows: int, content: bytes) -> dict[str, Any]:
-    digest = _row_digest(key, windows, content)
+def _row(key: str, windows: int, content: bytes, secret: bytes | None) -> dict[str, Any]:
+    digest = _row_digest(key, windows, content, secret)
     return {"key": key, "windows": windows, "vector": content, "digest": digest}
 
 
-def _row_digest(key: str, windows: int, content: bytes) -> Digest:
-    return sha256_hex(f"{key}:{windows}:".encode() + content)
+def _row_digest(key: str, windows: int, content: bytes, secret: bytes | None) -> str:
+    digest = sealing(secret)
+    digest.update(f"{key}:{windows}:".encode())
+    digest.update(content)
+    return digest.hexdigest()
 
 
-def _sound_rows(path: Path, wanted: set[str] | None) -> Iterator[dict[str, Any]]:
+def _sound_rows(
+    path: Path, wanted: set[str] | None, secret: bytes | None
+) -> Iterator[dict[str, Any]]:
     """The rows of a file (of these keys) whose digest fits; none if it cannot be read."""
     try:
         table = read_parquet(path)
@@ -151,5 +160,6 @@ def _sound_rows(path: Path, wanted: set[str] | None) -> Iterator[dict[str, Any]]
     for row in rows:
         if None in row.values() or len(row["vector"]) % 4:
             continue
-        if _row_digest(row["key"], row["windows"], row["vector"]) == row["digest"]:
+        fits = _row_digest(row["key"], row["windows"], row["vector"], secret)
+        if hmac.compare_digest(fits, row["digest"]):
             yield row

@@ -46,11 +46,13 @@ class StageFolder:
 
     Args:
         root: `stages` below the state root; paths in references begin with its name.
+        secret: The signing key; artifacts that were not sealed with it count as absent.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, secret: bytes | None = None) -> None:
         self._folder = root
-        self._vectors = VectorStages(root / "vectors", f"{root.name}/vectors")
+        self._secret = secret
+        self._vectors = VectorStages(root / "vectors", f"{root.name}/vectors", secret)
 
     def put_corpus(self, digest: Digest, corpus: Corpus, findings: Sequence[Finding]) -> StageRef:
         """Stage documents and product rules under the digest of their input."""
@@ -200,19 +202,21 @@ class StageFolder:
     ) -> StageRef:
         table = pa.Table.from_pylist(rows, schema=schema)
         path = self._path(kind, digest)
-        write_artifact(path, kind=kind, key=digest, table=table, extra=extra)
+        write_artifact(path, kind=kind, key=digest, table=table, extra=extra, secret=self._secret)
         return self._ref(kind, digest, len(rows))
 
     def _find(self, kind: str, digest: Digest) -> StageRef | None:
         try:
-            table, _ = read_artifact(self._path(kind, digest), kind=kind, key=digest)
+            table, _ = read_artifact(
+                self._path(kind, digest), kind=kind, key=digest, secret=self._secret
+            )
         except IntegrityError:
             return None
         return self._ref(kind, digest, table.num_rows)
 
     def _get(self, kind: str, ref: StageRef) -> tuple[pa.Table, dict[str, Any]]:
         path = self._path(kind, ref.digest)
-        table, extra = read_artifact(path, kind=kind, key=ref.digest)
+        table, extra = read_artifact(path, kind=kind, key=ref.digest, secret=self._secret)
         if (ref.kind, ref.rows) != (kind, table.num_rows):
             found = f"{kind} with {table.num_rows} rows, reference says {ref.kind} with {ref.rows}"
             raise damaged_stage(path, found)

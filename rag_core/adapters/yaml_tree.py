@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML, events
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scanner import Scanner, ScannerError
 
 from rag_core.rules.normalization import normalize_text
 
@@ -31,6 +32,7 @@ _NUMBER = re.compile(
 )
 # What ruamel.yaml was seen to raise beside its own errors, such as for the escape "\U00110000".
 _PARSER_FAULTS = (YAMLError, ValueError, LookupError, TypeError, AttributeError, AssertionError)
+_TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 _QUOTE_REFERENCES = "; put a value that starts with * or & in quotes"
 
 Path = tuple[str | int, ...]
@@ -91,7 +93,9 @@ def read_yaml(text: str, *, first_line: int = 1, limit_chars: int) -> YamlTree:
             "yaml_too_large",
         )
     try:
-        parsed = tuple(YAML(typ="safe", pure=True).parse(io.StringIO(text)))
+        parser = YAML(typ="safe", pure=True)
+        parser.Scanner = _ShallowScanner
+        parsed = tuple(parser.parse(io.StringIO(text)))
     except MarkedYAMLError as error:
         # What is never closed shows at the end, but its author looks for where it opens.
         unclosed = "stream end" in str(error.problem) or "end of stream" in str(error.problem)
@@ -111,6 +115,19 @@ def read_yaml(text: str, *, first_line: int = 1, limit_chars: int) -> YamlTree:
             first_line + before.count("\n"),
         ) from error
     return _Builder(iter(parsed), first_line).tree()
+
+
+class _ShallowScanner(Scanner):
+    """Stops at the bracket that nests too deep; each token costs time per open bracket.
+
+    Counted here and not in the text, where brackets in quotation marks and comments open nothing.
+    """
+
+    def fetch_flow_collection_start(self, token_class: type, to_push: str) -> None:
+        """Raises `ScannerError` where `_Builder` would find the place too deep in any case."""
+        if self.flow_level > DEEPEST:  # one more than this is open where the root is in braces
+            raise ScannerError(None, None, _TOO_DEEP, self.reader.get_mark())
+        super().fetch_flow_collection_start(token_class, to_push)
 
 
 @dataclass(slots=True)
@@ -143,7 +160,7 @@ class _Builder:
     def _value(self, event: events.Event, path: Path) -> object:
         self._refuse_references(event)
         if len(path) > DEEPEST:
-            raise self._fault(event, f"nested deeper than {DEEPEST} levels")
+            raise self._fault(event, _TOO_DEEP)
         if isinstance(event, events.ScalarEvent):
             return self._scalar(event)
         if isinstance(event, events.SequenceStartEvent):
@@ -185,7 +202,8 @@ class _Builder:
                 return Number(raw)
         normalized = normalize_text(raw)
         if normalized.problems:  # brought in by an escape such as "\0"
-            raise self._fault(event, normalized.problems[0].message, "control_character")
+            problem = normalized.problems[0]
+            raise self._fault(event, problem.message, problem.code)
         return normalized.text
 
     def _refuse_references(self, event: events.Event) -> None:

@@ -114,12 +114,15 @@ class Profile(_Strict):
         try:
             ZoneInfo(value)
         except (OSError, ValueError, KeyError) as error:
-            raise ValueError(f"unknown IANA time zone {value!r}, such as Europe/Berlin") from error
+            raise ValueError("an IANA time zone such as Europe/Berlin") from error
         return value
 
     @model_validator(mode="after")
     def _defaults_allowed(self) -> Profile:
         outside = sorted(set(self.default_scopes) - set(self.allowed_scopes))
         if outside:
-            raise ValueError(f"default_scopes outside allowed_scopes: {', '.join(outside)}")
+            raise ValueError(
+                f"default_scopes: {', '.join(outside)} not in allowed_scopes; a profile that "
+                "narrows allowed_scopes sets default_scopes too"
+            )
         return self

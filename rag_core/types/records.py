@@ -93,7 +93,7 @@ class IngestRecord:
     outcome: str
     """`committed`, `unchanged`, `dry_run` or `failed`."""
     reason: str | None
-    """The error's reason code when failed."""
+    """When failed: the error's reason code, or `cancelled`."""
     contract_digest: Digest | None = None
     generation_digest: Digest | None = None
     previous_generation: Digest | None = None

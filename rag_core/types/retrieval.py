@@ -41,7 +41,10 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class EligibleSet:
-    """The chunks that this question may see, in ordinal order of id, out of `indexed` in all."""
+    """The chunks that this question may see, in ordinal order of id.
+
+    `indexed` counts the chunks of all allowed scopes; others do not exist for the caller.
+    """
 
     chunks: tuple[StoredChunk, ...]
     indexed: int

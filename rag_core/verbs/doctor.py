@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_core.errors import LockedError, NoIndexError, RagError
+from rag_core.errors import LockedError, NoIndexError, RagError, UsageError
 from rag_core.verbs.contract import CANARY_TEXTS, embed_checked, require_contract
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class HealthCheck:
     ok: bool
     found: str
     next_step: str = ""
+    exit_code: int = 0
+    """That of the error behind it."""
 
 
 def check_embedder(embedder: Embedder) -> HealthCheck:
@@ -38,7 +40,8 @@ def check_embedder(embedder: Embedder) -> HealthCheck:
     try:
         vectors = embed_checked(embedder, CANARY_TEXTS[:1], what="check")
     except RagError as error:
-        return HealthCheck(name, False, str(error), "reinstall from the lock file")
+        step = "reinstall from the lock file"
+        return HealthCheck(name, False, str(error), step, error.exit_code)
     contract = embedder.contract
     found = f"{contract.provider} {contract.model}, dimension {vectors.shape[1]}"
     return HealthCheck(name, True, found)
@@ -52,10 +55,19 @@ def check_state(root: Path) -> HealthCheck:
         nearest = nearest.parent
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         step = "name a folder of yours with --state or RAG_STATE_ROOT"
-        return HealthCheck(name, False, f"{root}: not a writable folder", step)
+        return HealthCheck(
+            name, False, f"{root}: not a writable folder", step, UsageError.exit_code
+        )
     free = shutil.disk_usage(nearest).free
     if free < MIN_FREE_BYTES:
-        return HealthCheck(name, False, f"{root}: {free / 1e6:,.0f} MB free", "make room")
+        found = f"{root}: {free / 1e6:,.0f} MB free"
+        return HealthCheck(
+            name,
+            False,
+            found,
+            "make room, or name another folder with --state",
+            UsageError.exit_code,
+        )
     return HealthCheck(name, True, f"{root}: writable, {free / 1e9:,.1f} GB free")
 
 
@@ -69,7 +81,8 @@ def check_index(store: IndexStore, profile: Profile, embedder: Embedder) -> Heal
     except NoIndexError:
         return HealthCheck(name, True, "none yet", "run: rag ingest")
     except RagError as error:
-        return HealthCheck(name, False, str(error), "run: rag ingest --rebuild")
+        step = "run: rag ingest --rebuild"
+        return HealthCheck(name, False, str(error), step, error.exit_code)
     counts = manifest.counts
     found = (
         f"{counts.sources} sources, {counts.chunks} chunks, generation "

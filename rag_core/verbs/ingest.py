@@ -18,9 +18,11 @@ from rag_core.errors import (
     NoIndexError,
     RagError,
 )
+from rag_core.rules.findings import sort_findings
 from rag_core.rules.manifest import contract_differences
 from rag_core.types.records import IngestRecord
 from rag_core.verbs.contract import require_same_model
+from rag_core.verbs.ingest_notices import scope_notices
 from rag_core.verbs.ingest_steps import chunk, commit, embed_shard, normalize, validate
 from rag_core.verbs.ingest_vectors import EmbeddingPlan, IngestPorts, plan_embedding
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
@@ -87,14 +89,14 @@ def ingest(
         outcome="failed",
         reason="internal",
     )
-    with ports.lock():
-        try:
+    try:
+        with ports.lock():
             done = _ingest_locked(ports, options, steps, progress, blank)
-        except RagError as error:
-            _record_failure(ports, blank, error, steps)
-            raise
-        ports.run_log.write_ingest(done.record)
-        return done
+    except BaseException as error:  # cancellation too leaves its row
+        _record_failure(ports, blank, error, steps)
+        raise
+    ports.run_log.write_ingest(done.record)
+    return done
 
 
 def _ingest_locked(
@@ -105,9 +107,10 @@ def _ingest_locked(
     blank: IngestRecord,
 ) -> Ingested:
     ports.stages.clean_temporary()
-    corpus_ref = steps("normalize", normalize, ports=ports)
-    _, findings = ports.stages.get_corpus(corpus_ref)
-    chunks_ref = steps("chunk", chunk, corpus_ref, ports=ports)
+    corpus_ref = steps("normalize", normalize, ports=ports, rebuild=options.rebuild)
+    corpus, found = ports.stages.get_corpus(corpus_ref)
+    findings = sort_findings((*found, *scope_notices(corpus, ports.profile)))
+    chunks_ref = steps("chunk", chunk, corpus_ref, ports=ports, rebuild=options.rebuild)
     live = live_manifest(ports, rebuild=options.rebuild)
     plan = plan_embedding(chunks_ref, ports=ports, rebuild=options.rebuild, live=live)
     base = replace(
@@ -144,12 +147,14 @@ def _ingest_locked(
         contract_digest=manifest.contract_digest,
         generation_digest=manifest.generation_digest,
         counts=manifest.counts,
-        findings=_logged(manifest.notices),
+        findings=_logged(findings if unchanged else manifest.notices),
         embedded=plan.missing,
         requests=plan.requests,
         timings_ms=tuple(steps.timings_ms),
     )
-    return Ingested(outcome, plan, manifest.notices, manifest, row)
+    # An unchanged index keeps the notices of its own profile; these are of today's.
+    shown = findings if unchanged else manifest.notices
+    return Ingested(outcome, plan, shown, manifest, row)
 
 
 def live_manifest(ports: IngestPorts, *, rebuild: bool) -> Manifest | None:
@@ -196,12 +201,12 @@ def _embed(plan: EmbeddingPlan, ports: IngestPorts, steps: TimedSteps, progress:
 
 
 def _record_failure(
-    ports: IngestPorts, blank: IngestRecord, error: RagError, steps: TimedSteps
+    ports: IngestPorts, blank: IngestRecord, error: BaseException, steps: TimedSteps
 ) -> None:
     findings = error.findings if isinstance(error, CorpusError) else ()
     row = replace(
         blank,
-        reason=error.reason,
+        reason=_reason(error),
         findings=_logged(findings),
         timings_ms=tuple(steps.timings_ms),
     )
@@ -210,6 +215,12 @@ def _record_failure(
     except RagError as also:
         # The first error is the one to act on; the second is told beside it.
         error.add_note(str(also))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, RagError):
+        return error.reason
+    return RagError.reason if isinstance(error, Exception) else "cancelled"
 
 
 def _logged(findings: Sequence[Finding]) -> tuple[tuple[str, str, str, str], ...]:

@@ -20,12 +20,12 @@ from rag_core.types.index import (
     StageRef,
 )
 from rag_core.verbs.contract import embed_checked
+from rag_core.verbs.ingest_notices import scope_notices, window_notices
 from rag_core.verbs.ingest_vectors import (
     IngestPorts,
     canaries_for,
     stored_vectors,
     token_windows,
-    window_notices,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from rag_core.types.ids import Digest
 
 
-def normalize(*, ports: IngestPorts) -> StageRef:
-    """The staged corpus of the folder as it is now.
+def normalize(*, ports: IngestPorts, rebuild: bool) -> StageRef:
+    """The staged corpus of the folder as it is now; a rebuild reads every file again.
 
     Raises:
         CorpusError: If any finding is an error; all findings are attached.
@@ -45,7 +45,7 @@ def normalize(*, ports: IngestPorts) -> StageRef:
     # The profile's first language splits the sentences of documents that declare none.
     rules = f"{ports.code_version} {TEXT_RULES_ID} {ports.profile.languages[0]}"
     digest = input_digest(rules, ((f.path, sha256_hex(f.content)) for f in files))
-    staged = ports.stages.find_corpus(digest)
+    staged = None if rebuild else ports.stages.find_corpus(digest)
     if staged is not None:
         return staged
     corpus, findings = ports.corpus.read(files)
@@ -60,11 +60,11 @@ def normalize(*, ports: IngestPorts) -> StageRef:
     return ports.stages.put_corpus(digest, corpus, findings)
 
 
-def chunk(corpus_ref: StageRef, *, ports: IngestPorts) -> StageRef:
+def chunk(corpus_ref: StageRef, *, ports: IngestPorts, rebuild: bool) -> StageRef:
     """The staged chunks of a staged corpus, sources in ordinal order, parts from 0."""
     rules = f"{ports.code_version} {TEXT_RULES_ID} {ports.profile.chunking}"
     digest = input_digest(rules, ((corpus_ref.kind, corpus_ref.digest),))
-    staged = ports.stages.find_chunks(digest)
+    staged = None if rebuild else ports.stages.find_chunks(digest)
     if staged is not None:
         return staged
     corpus, _ = ports.stages.get_corpus(corpus_ref)
@@ -126,7 +126,13 @@ def validate(
         windows=windows,
         contract=contract,
         canaries=canaries_for(ports, live=None if rebuild else live),
-        notices=sort_findings((*findings, *window_notices(corpus, chunks, windows))),
+        notices=sort_findings(
+            (
+                *findings,
+                *scope_notices(corpus, ports.profile),
+                *window_notices(corpus, chunks, windows),
+            )
+        ),
     )
     validated = validate_build(
         build,

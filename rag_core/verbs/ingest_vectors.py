@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,6 @@ from rag_core.rules.batching import batch_inputs, shards_of
 from rag_core.rules.digests import embedding_key
 from rag_core.rules.rendering import render_document
 from rag_core.types.chunks import EmbeddingInput
-from rag_core.types.corpus import Finding, Severity
 from rag_core.types.index import (
     Canary,
     Manifest,
@@ -22,11 +21,10 @@ from rag_core.types.index import (
 from rag_core.verbs.contract import CANARY_TEXTS, embed_checked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from rag_core.types.chunks import Chunk, ChunkBatch, FloatMatrix, FloatVector
-    from rag_core.types.corpus import Corpus
     from rag_core.types.ids import Digest
     from rag_core.types.ports import (
         Clock,
@@ -53,7 +51,8 @@ class IngestPorts:
     lock: Callable[[], AbstractContextManager[object]]
     """Held for the whole ingest; raises `LockedError` when another one holds it."""
     code_version: str
-    signing_key: bytes | None = None
+    signing_key: bytes | None = field(default=None, repr=False)
+    """Left out of the repr: ports are handed to tasks, whose arguments may be logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +138,6 @@ def stored_vectors(
 def token_windows(chunks: Sequence[Chunk], *, ports: IngestPorts) -> tuple[int, ...]:
     """How many token windows the model needs for each chunk."""
     return ports.embedder.windows(tuple(_rendered_text(chunk, ports) for chunk in chunks))
-
-
-def window_notices(
-    corpus: Corpus, chunks: Sequence[Chunk], windows: Sequence[int]
-) -> Iterator[Finding]:
-    """A notice for each chunk that is longer than the model reads at once."""
-    paths = {document.id: document.path for document in corpus.documents}
-    for chunk, count in zip(chunks, windows, strict=True):
-        if count > 1:
-            yield Finding(
-                Severity.NOTICE,
-                "token_windows",
-                paths[chunk.source_id],
-                f"{chunk.id} is longer than the model reads at once; its vector is the mean of "
-                f"{count} token windows",
-            )
 
 
 def canaries_for(ports: IngestPorts, *, live: Manifest | None) -> tuple[Canary, ...]:

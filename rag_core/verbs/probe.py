@@ -65,7 +65,7 @@ def probe(question: Question, *, ports: RetrievalPorts, limit: int = 10) -> Prob
     with ports.store.open() as snapshot:
         open_for_questions(snapshot.manifest, ports=ports)
         rule, unknown = question_rule(question, snapshot, ports.profile)
-        eligible = eligible_set(snapshot, rule)
+        eligible = eligible_set(snapshot, rule, ports.profile)
         generation = snapshot.manifest.generation_digest
         if not eligible.chunks:
             return Probe(question, eligible.indexed, 0, (), unknown, generation)

@@ -101,11 +101,14 @@ def visible_products(snapshot: IndexSnapshot, profile: Profile) -> tuple[str, ..
     )
 
 
-def eligible_set(snapshot: IndexSnapshot, rule: EligibilityRule) -> EligibleSet:
-    """The chunks that the rule admits, in ordinal order of id."""
-    chunks = snapshot.chunks()
-    kept = tuple(chunk for chunk in chunks if ineligibility(chunk.governance, rule) is None)
-    return EligibleSet(chunks=kept, indexed=len(chunks))
+def eligible_set(snapshot: IndexSnapshot, rule: EligibilityRule, profile: Profile) -> EligibleSet:
+    """The chunks that the rule admits, in ordinal order of id, out of the allowed scopes' own.
+
+    A chunk outside the allowed scopes does not exist for this caller, so it is not counted.
+    """
+    visible = [c for c in snapshot.chunks() if c.governance.scope in profile.allowed_scopes]
+    kept = tuple(chunk for chunk in visible if ineligibility(chunk.governance, rule) is None)
+    return EligibleSet(chunks=kept, indexed=len(visible))
 
 
 def rank(

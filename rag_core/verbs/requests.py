@@ -28,8 +28,16 @@ def resolve_question(asked: Asked, *, profile: Profile, clock: Clock) -> Questio
             not allowed by the profile; close matches are named.
     """
     if not asked.text.strip():
-        raise UsageError('question: empty. Ask for example: rag answer "Where can I export CSV?"')
-    for name, text in (("question", asked.text), ("background", asked.background or "")):
+        raise UsageError(
+            'question: empty. Ask for example: rag answer "Where can I export CSV?", or name a '
+            "file of questions with --questions"
+        )
+    typed = {
+        "question": asked.text,
+        "background": asked.background or "",
+        "product": asked.product or "",
+    }
+    for name, text in typed.items():
         if len(text) > MAX_QUESTION_CHARS:
             raise UsageError(
                 f"{name}: {len(text):,} characters, want at most {MAX_QUESTION_CHARS:,}"
@@ -40,9 +48,15 @@ def resolve_question(asked: Asked, *, profile: Profile, clock: Clock) -> Questio
         text=asked.text.strip(),
         as_of=resolve_day(asked.as_of, profile=profile, clock=clock),
         scopes=resolve_scopes(asked.scopes, profile=profile),
-        product=(asked.product or "").strip() or None,
+        product=_product(asked.product),
         background=(asked.background or "").strip() or None,
     )
+
+
+def _product(typed: str | None) -> str | None:
+    if typed is not None and not typed.strip():
+        raise UsageError("product: empty; leave it out to search all products")
+    return typed.strip() if typed else None
 
 
 def resolve_day(as_of: str | None, *, profile: Profile, clock: Clock) -> date:
@@ -51,7 +65,7 @@ def resolve_day(as_of: str | None, *, profile: Profile, clock: Clock) -> date:
     Raises:
         UsageError: If it is not `YYYY-MM-DD`; a date-time is refused.
     """
-    if as_of is None or not as_of.strip():
+    if as_of is None:
         return clock.now().astimezone(ZoneInfo(profile.timezone)).date()
     try:
         day = date.fromisoformat(as_of)

@@ -54,7 +54,7 @@ def retrieve(question: Question, *, ports: RetrievalPorts) -> Retrieval:
         manifest = snapshot.manifest
         calls = open_for_questions(manifest, ports=ports)
         rule, unknown = question_rule(question, snapshot, ports.profile)
-        eligible = eligible_set(snapshot, rule)
+        eligible = eligible_set(snapshot, rule, ports.profile)
         found = _search(question, eligible, snapshot, ports, unknown)
         return Retrieval(
             question=question,

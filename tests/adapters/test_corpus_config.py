@@ -7,7 +7,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
 
+from rag_core.adapters import corpus_config
 from rag_core.adapters.corpus_config import CorpusConfig, Glob, read_corpus_config
 from rag_core.types.corpus import Severity
 
@@ -148,6 +150,9 @@ def test_a_governance_field_can_not_be_ignored():
         r"(?:AB-)?\d+",
         r"(?:AB-\d)+",
         r"[(]\d+\)+",
+        r"\d{1,100}",
+        r"[\[a]-[&-~|]\]",
+        r"[a-z]--[b]",
     ],
 )
 def test_plain_product_patterns_are_accepted(pattern):
@@ -172,10 +177,37 @@ def test_plain_product_patterns_are_accepted(pattern):
         pytest.param("((?:[)]+)x)*y", "can take forever", id="nested two levels deep"),
         pytest.param("(?:\\d+-){2,}1", "can take forever", id="nested in braces"),
         pytest.param("x" * 201, "at most 200", id="too long"),
+        pytest.param("a{101}", "repeats more than 100 times", id="a count over the limit"),
+        pytest.param("a{99999999}", "repeats more than 100 times", id="a count that hangs"),
+        pytest.param("a{0,101}b", "repeats more than 100 times", id="an upper count"),
+        pytest.param("a{101,}", "repeats more than 100 times", id="a lower count"),
+        pytest.param("a{\u0669\u0669\u0669}", "braces other than", id="a count in other digits"),
+        pytest.param(
+            "(?:" * 9 + "a" + "{100}){100}" * 9, "can take forever", id="counts that multiply"
+        ),
+        pytest.param("[[a-z]--b]", "in a set, another set", id="a set without another"),
+        pytest.param("[[:alpha:]]", "in a set, another set", id="a named class"),
+        pytest.param("[^a[b]", "in a set, another set", id="an open bracket in a set"),
+        pytest.param("[a--b]", "in a set, another set", id="a difference"),
+        pytest.param("[]&&b]", "in a set, another set", id="an intersection"),
+        pytest.param("[a~~b]", "in a set, another set", id="a symmetric difference"),
+        pytest.param("[a||b]", "in a set, another set", id="a union"),
+        pytest.param("a)(", "no regular expression", id="closes before it opens"),
     ],
 )
 def test_a_product_pattern_that_could_mislead_or_hang_is_refused(pattern, why):
     assert why in message(f"product_pattern: '{pattern}'")
+
+
+def test_a_product_pattern_is_not_compiled_before_its_counts_are_bounded(monkeypatch):
+    def compiled(pattern, *_):
+        raise AssertionError(f"compiled {pattern}")
+
+    monkeypatch.setattr(corpus_config.regex, "compile", compiled)
+    monkeypatch.setattr(corpus_config.re, "compile", compiled)
+    for pattern in ("a{9999999}", "(?:(?:a{100}){100}){100}", "[[a-z]--b]"):
+        with pytest.raises(PydanticCustomError):
+            corpus_config._pattern(pattern)
 
 
 @given(st.text(max_size=200))
@@ -183,8 +215,8 @@ def test_any_text_gives_a_configuration_and_no_exception(text):
     read_corpus_config(text)
 
 
-@given(st.text(alphabet="GX-d+*?()[]{}|\\^$.:19,", max_size=20))
-def test_any_product_pattern_is_taken_or_refused(pattern):
+@given(st.text(alphabet="GX-d+*?()[]{}|\\^$.:19,&~", max_size=20))
+def test_any_product_pattern_is_taken_or_refused_without_a_warning(pattern):
     quoted = pattern.replace("'", "''")
     config, findings = read_corpus_config(f"product_pattern: '{quoted}'")
     assert (config.product_pattern is None) == bool(findings)

@@ -162,17 +162,109 @@ def test_a_missing_folder_is_a_usage_error(tmp_path):
         CorpusFolder(tmp_path / "none").scan()
 
 
-def test_a_document_without_a_body_is_an_error(tmp_path):
-    assert codes(fill(tmp_path, a_DOT_md=text_of("A", body="\n \n"))) == [
-        ("empty_document", "a.md")
-    ]
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("\n \n", id="white space"),
+        pytest.param("\n\ufeff\n", id="a late byte order mark"),
+        pytest.param("\u200b\u200d\u2060", id="zero-width characters"),
+        pytest.param("\u00ad\n\u202e", id="a soft hyphen and a direction"),
+        pytest.param("\u3164\u115f\uffa0", id="Hangul fillers, which are letters by category"),
+        pytest.param("\u2800", id="the blank Braille pattern, a symbol by category"),
+        pytest.param("\U000e0041", id="a tag"),
+        pytest.param("---\n...\n", id="punctuation only"),
+    ],
+)
+def test_a_document_without_a_visible_letter_digit_or_symbol_is_an_error(tmp_path, body):
+    (finding,) = read(fill(tmp_path, a_DOT_md=text_of("A", body=body)))[1]
+    assert (finding.severity, finding.code) == (Severity.ERROR, "empty_document")
+    assert (finding.path, finding.line) == ("a.md", 10)
+
+
+@pytest.mark.parametrize("body", ["7", "字", "€", "\u200b😀", "अ"])
+def test_one_visible_character_is_a_body(tmp_path, body):
+    assert codes(fill(tmp_path, a_DOT_md=text_of("A", body=body))) == []
 
 
 def test_a_grapheme_longer_than_a_chunk_is_an_error_with_its_line(tmp_path):
-    fill(tmp_path, a_DOT_md=text_of("A", body="One.\nTwo " + "x" + "\u0336" * 700 + "\n"))
+    fill(tmp_path, a_DOT_md=text_of("A", body="One.\nTwo " + "x" + "\u20dd" * 700 + "\n"))
     (finding,) = read(tmp_path)[1]
     assert (finding.code, finding.line) == ("oversized_grapheme", 11)
     assert finding.message.startswith("offset 9 ")
+
+
+REVERSED = text_of("A", more="valid_until: 2024-12-31\nlanguage: en\n")
+OPEN = text_of("A").replace("approved", "superseded")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(REVERSED, [("invalid_interval", 8, "valid_until")], id="nothing else wrong"),
+        pytest.param(
+            REVERSED.replace("canonical: true", "canonical: yes"),
+            [("invalid_field", 6, "canonical"), ("invalid_interval", 8, "valid_until")],
+            id="and a wrong value",
+        ),
+        pytest.param(
+            REVERSED.replace("title: T\n", ""),
+            [("missing_field", 1, "title"), ("invalid_interval", 7, "valid_until")],
+            id="and a missing field",
+        ),
+        pytest.param(
+            REVERSED.replace("approved", "ok"),
+            [("invalid_field", 5, "status"), ("invalid_interval", 8, "valid_until")],
+            id="and an unreadable status",
+        ),
+        pytest.param(
+            REVERSED.replace("The body.", "\u200b"),
+            [("invalid_interval", 8, "valid_until"), ("empty_document", 11, None)],
+            id="and an empty body",
+        ),
+        pytest.param(
+            REVERSED.replace("2024-12-31", "soon"),
+            [("invalid_field", 8, "valid_until")],
+            id="an end that cannot be read",
+        ),
+        pytest.param(
+            REVERSED.replace("2025-01-01", "soon"),
+            [("invalid_field", 7, "valid_from")],
+            id="a start that cannot be read",
+        ),
+        pytest.param(
+            OPEN.replace("language: en", "language: English"),
+            [("missing_valid_until", 5, "valid_until"), ("invalid_field", 8, "language")],
+            id="superseded without an end",
+        ),
+        pytest.param(
+            OPEN.replace("language: en", "language: English\nvalid_until: soon"),
+            [("invalid_field", 8, "language"), ("invalid_field", 9, "valid_until")],
+            id="superseded with an end that cannot be read",
+        ),
+        pytest.param(
+            OPEN.replace("language: en", "language: English\nvalid_until: 2025-02-01"),
+            [("invalid_field", 8, "language")],
+            id="superseded with an end",
+        ),
+    ],
+)
+def test_an_interval_is_checked_also_where_something_else_is_wrong(tmp_path, text, expected):
+    fill(tmp_path, a_DOT_md=text)
+    assert [(f.code, f.line, f.field) for f in read(tmp_path)[1]] == expected
+
+
+def test_the_interval_of_a_sheet_is_checked_also_where_something_else_is_wrong(tmp_path):
+    text = SHEET.replace("canonical: true", "canonical: yes") + "valid_until: 2024-12-31\n"
+    fill(tmp_path, products__g_DOT_yaml=text)
+    assert [(f.code, f.line, f.field) for f in read(tmp_path)[1]] == [
+        ("invalid_field", 5, "canonical"),
+        ("invalid_interval", 9, "valid_until"),
+    ]
+
+
+def test_an_end_that_a_broken_configuration_could_have_given_is_not_called_missing(tmp_path):
+    fill(tmp_path, corpus_DOT_yaml="exclude: [\n", a_DOT_md=OPEN)
+    assert codes(tmp_path) == [("yaml_syntax", "corpus.yaml")]
 
 
 def test_all_findings_come_at_once_sorted_by_path_line_and_code(tmp_path):
@@ -313,6 +405,38 @@ def test_a_file_name_that_is_no_utf_8_stays_legible(tmp_path):
 def test_a_control_character_in_a_file_name_is_shown_as_an_escape(tmp_path):
     (tmp_path / "a\x1b[31m.md").write_text(text_of("A"))
     assert [document.path for document in read(tmp_path)[0].documents] == ["a\\x1b[31m.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        pytest.param(b"a\nb", "a\\nb", id="a line feed"),
+        pytest.param(b"a\x7f", "a\\x7f", id="delete"),
+        pytest.param(b"a\xc2\x9b31m", "a\\x9b31m", id="a C1 control"),
+        pytest.param(b"a\xff\xfe", "a\\xff\\xfe", id="no UTF-8"),
+        pytest.param("a\u202eb".encode(), "a\\u202eb", id="a reversed direction"),
+        pytest.param("a\u2028b".encode(), "a\\u2028b", id="a line separator"),
+        pytest.param("né 字".encode(), "né 字", id="letters of any script stay"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"no front matter", b"a\0", "a" + "\u0301" * 99, None])
+def test_every_finding_shows_a_file_name_in_printable_utf_8(tmp_path, name, shown, content):
+    place = os.fsencode(tmp_path) + b"/" + name + b".md"
+    if content is None:
+        Path(os.fsdecode(place)).symlink_to("/")
+    else:
+        with open(place, "wb") as file:  # noqa: PTH123 - a bytes path is the point
+            file.write(content.encode() if isinstance(content, str) else content)
+    findings = read(tmp_path)[1]
+    assert {finding.path for finding in findings} == {f"{shown}.md"}
+    for finding in findings:
+        assert finding.path.isprintable()
+        assert finding.message.encode("utf-8").decode().isprintable()
+
+
+def test_a_link_outside_is_told_whatever_its_name(tmp_path):
+    (tmp_path / os.fsdecode(b"a\x1b\xff.md")).symlink_to("/")
+    assert codes(tmp_path) == [("link_outside", "a\\x1b\\xff.md")]
 
 
 def test_a_folder_read_twice_gives_the_same(tmp_path):

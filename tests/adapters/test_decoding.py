@@ -90,6 +90,44 @@ def test_a_control_character_is_an_error_with_offset_and_line(content, offset, l
     assert error.message.startswith(f"offset {offset}: {name}")
 
 
+@pytest.mark.parametrize(
+    ("content", "offset", "line", "name"),
+    [
+        pytest.param(b"end\xed\xa0\x80", 3, 1, "lone surrogate U+D800", id="at the end of ASCII"),
+        pytest.param("é\n".encode() + b"\xed\xbf\xbfx", 2, 2, "lone surrogate U+DFFF", id="low"),
+        pytest.param(
+            codecs.BOM_UTF8 + b"a\xed\xa0\x80", 1, 1, "lone surrogate U+D800", id="behind a mark"
+        ),
+        pytest.param(
+            b"\xed\xa0\xbd\xed\xb8\x80", 0, 1, "lone surrogate U+D83D", id="a pair as CESU-8 has it"
+        ),
+    ],
+)
+def test_an_encoded_surrogate_in_utf_8_is_an_error_with_offset_and_never_guessed_at(
+    content, offset, line, name
+):
+    result = decoded(content)
+    (error,) = result.findings
+    assert result.text is None
+    assert (error.severity, error.code) == (Severity.ERROR, "control_character")
+    assert error.line == line
+    assert error.message.startswith(f"offset {offset}: {name}")
+
+
+def test_bytes_of_a_surrogate_among_other_bytes_that_are_no_utf_8_are_detected_as_before():
+    assert codes(FRENCH.encode("cp1252") + b"\xed\xa0\x80") == [
+        (Severity.NOTICE, "encoding_detected")
+    ]
+
+
+def test_endless_combining_marks_are_an_error_with_offset_line_and_remedy():
+    (error,) = decoded(("one\na" + "\u0301\u0323" * 40_000).encode()).findings
+    assert (error.severity, error.code, error.line) == (Severity.ERROR, "oversized_grapheme", 2)
+    assert error.message == (
+        "offset 5: 80000 combining marks in a row, at most 30 are read; remove the surplus marks"
+    )
+
+
 def test_many_control_characters_are_one_error_that_counts_them():
     (error,) = decoded(b"\0" * 100).findings
     assert "and 99 more" in error.message

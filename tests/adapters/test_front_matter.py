@@ -225,6 +225,12 @@ def test_what_is_no_plain_yaml_is_an_error_with_its_line(block, line):
     assert finding.line == line
 
 
+def test_nesting_without_end_is_an_error_with_file_and_line():
+    text = text_of(title="[" * 4_000)
+    assert told(text) == [("yaml_syntax", 3, None)]
+    assert message(text) == "front matter, column 17: nested deeper than 8 levels"
+
+
 def test_a_syntax_error_names_line_and_column():
     assert message("---\nid: DOC\ntitle: a: b\n---\n").startswith("front matter, column 9: ")
 

@@ -139,6 +139,11 @@ def test_a_misspelled_field_of_a_fact_names_the_close_match():
     assert finding.message.endswith("; close matches: unit")
 
 
+def test_a_sheet_that_nests_too_deep_is_an_error_with_file_and_line():
+    (finding,) = read(HEAD + "facts: " + "[" * 50_000).findings
+    assert (finding.code, finding.path, finding.line) == ("yaml_syntax", "products/a.yaml", 7)
+
+
 def test_the_code_of_a_sheet_that_is_wrong_elsewhere_is_known():
     assert read(HEAD).declared_code == "GX-200"
 

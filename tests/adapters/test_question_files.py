@@ -52,6 +52,8 @@ def test_only_a_line_feed_ends_a_line(tmp_path, separator):
     [
         pytest.param(b'Fine?\n{"question": 5}', ":2: question", id="a wrong type"),
         pytest.param(b'{"question": "Q?", "scope": ["hr"]}', ":1: scope", id="an unknown key"),
+        pytest.param(b'{"question": "Q?", "scopes": []}', ":1: scopes", id="an empty filter"),
+        pytest.param(b'{"question": "Q?", "question": "R?"}', "twice", id="a key twice"),
         pytest.param(b'{"question": "Q?"', ":1: not JSON", id="broken JSON"),
         pytest.param(b"{" * 100_000, ":1: not JSON", id="deep nesting"),
         pytest.param(b"\xff\xfe", "cannot be read", id="not UTF-8"),

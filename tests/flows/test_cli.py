@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
+from corpora import write_document
+
+from rag_core.adapters.ingest_lock import IngestLock
+from rag_core.runtime import bundled_corpus
 
 CSV_QUESTION = "Where can I export CSV in Reporting?"
 DAY = ("--as-of", "2026-12-01")
@@ -112,6 +118,94 @@ def test_audit_of_a_sound_index_exits_0_and_shows_no_drift(rag, sample_state, tm
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "holds what was ingested" in done.stdout
+
+
+def test_an_audit_as_json_names_its_checks(rag, sample_state):
+    done = rag("audit", "--state", sample_state, "--json")
+    assert done.returncode == 0, done.stderr
+    view = json.loads(done.stdout)
+    assert (view["problems"], view["drift"], view["counts"]["chunks"]) == (0, None, 28)
+
+
+def test_the_version_is_that_of_the_distribution(rag):
+    assert rag("--version").stdout.split() == ["evidence-rag", version("evidence-rag")]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param(("answer", "x", "--product", b"\xff"), id="a product"),
+        pytest.param(("show", b"\xff"), id="a document id"),
+        pytest.param(("answer", b"what \xff"), id="a question"),
+    ],
+)
+def test_arguments_that_are_not_utf8_exit_2(rag, sample_state, args):
+    done = rag(*(os.fsdecode(a) for a in args), RAG_STATE_ROOT=str(sample_state))
+    assert done.returncode == 2
+    assert "not UTF-8" in done.stderr
+
+
+def test_a_state_root_that_is_a_file_exits_2(rag, tmp_path):
+    (tmp_path / "file").write_text("")
+    rag("init", tmp_path / "corpus")
+    done = rag("ingest", tmp_path / "corpus", "--state", tmp_path / "file")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_an_answer_is_printed_whatever_the_encoding_of_the_terminal(rag, sample_state):
+    question = "Which workshop is known as Atelier Lumière?"
+    done = rag("answer", question, *DAY, "--state", sample_state, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    as_json = rag(
+        "answer", question, *DAY, "--state", sample_state, "--json", PYTHONIOENCODING="latin-1"
+    )
+    assert "Lumière" in json.loads(as_json.stdout)["published"][0]["text"]
+
+
+def test_a_control_character_of_a_logged_question_never_reaches_the_terminal(rag, sample_state):
+    asked = rag("answer", f"{CSV_QUESTION}\x1b[31m", "--state", sample_state, "--json")
+    shown = rag("show", json.loads(asked.stdout)["run_id"], "--state", sample_state)
+    assert "\x1b" not in shown.stdout
+    assert "\\x1b[31m" in shown.stdout
+
+
+def test_an_unreadable_key_is_no_traceback(rag, sample_state):
+    done = rag("audit", "--state", sample_state, RAG_INDEX_KEY=os.fsdecode(b"s3cret\xff"))
+    assert done.returncode == 6
+    assert "s3cret" not in done.stderr
+
+
+def test_a_profile_error_names_the_key_and_a_close_match(rag, tmp_path):
+    profile = tmp_path / "own.toml"
+    profile.write_text('extends = "offline"\ndefault_scope = ["public"]\n')
+    done = rag("probe", "x", "--profile", profile)
+    assert done.returncode == 2
+    assert "default_scope: unknown key; close matches: default_scopes" in done.stderr
+
+
+def test_a_profile_that_narrows_its_scopes_is_told_to_narrow_the_default_too(rag, tmp_path):
+    profile = tmp_path / "own.toml"
+    profile.write_text('extends = "offline"\nallowed_scopes = ["public"]\n')
+    done = rag("probe", "x", "--profile", profile)
+    assert "default_scopes: internal not in allowed_scopes" in done.stderr
+
+
+def test_an_ingest_while_another_runs_exits_8(rag, sample_state):
+    with IngestLock(sample_state / "ingest.lock", timeout_s=0):
+        done = rag("ingest", bundled_corpus(), "--state", sample_state)
+    assert done.returncode == 8, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_corpus_findings_exit_4_as_one_table_without_a_traceback(rag, tmp_path):
+    write_document(tmp_path / "corpus", "BAD", "Text.", status="aproved")
+    write_document(tmp_path / "corpus", "WORSE", "Text.", canonical="yes")
+    done = rag("ingest", tmp_path / "corpus", "--state", tmp_path / "state")
+    assert done.returncode == 4
+    assert "bad.md:4" in done.stderr
+    assert "worse.md:5" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_drift_exits_5_when_a_current_index_is_required(rag, sample_state, tmp_path):

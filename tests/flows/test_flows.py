@@ -229,8 +229,8 @@ def test_task_functions_run_without_a_server_through_fn(tmp_path):
     bench = Workbench(tmp_path)
     write_document(bench.corpus, "SEAL", "The seal of the pump is blue and never removed.")
     ports = bench.ingest_ports()
-    corpus_ref = tasks.normalize.fn(ports=ports)
-    chunks_ref = tasks.chunk.fn(corpus_ref, ports=ports)
+    corpus_ref = tasks.normalize.fn(ports=ports, rebuild=False)
+    chunks_ref = tasks.chunk.fn(corpus_ref, ports=ports, rebuild=False)
     assert (corpus_ref.rows, chunks_ref.rows) == (1, 1)
 
 

@@ -170,7 +170,7 @@ def test_promise_2_a_probe_shows_nothing_that_is_not_eligible(bench, fields):
 def test_promise_2_the_gate_refuses_what_a_broken_filter_let_through(bench, fields, monkeypatch):
     with_hidden(bench, fields).ingest()
 
-    def no_filter(snapshot, rule):
+    def no_filter(snapshot, rule, profile):
         chunks = snapshot.chunks()
         assert any(ineligibility(chunk.governance, rule) for chunk in chunks)
         return EligibleSet(chunks=chunks, indexed=len(chunks))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.rules.normalization import TextProblem, normalize_text
+from rag_core.rules.normalization import LONGEST_MARK_RUN, TextProblem, normalize_text
 
 TEXTS = st.text(
     alphabet=st.one_of(
@@ -71,6 +71,70 @@ def test_every_control_character_is_a_problem_or_a_line_end_or_tab():
     unprintable = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) in {"Cc", "Cs"}]
     kept = [ord(each) for each in unprintable if not normalize_text(each).problems]
     assert kept == [0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85]
+
+
+def too_many(marks, offset):
+    message = f"{marks} combining marks in a row, at most 30 are read"
+    return TextProblem(offset, message, "oversized_grapheme")
+
+
+@pytest.mark.parametrize(
+    ("raw", "problems"),
+    [
+        pytest.param("a" + "\u0323" * 30, [], id="30 are read"),
+        pytest.param("a" + "\u0323" * 31, [(31, 1)], id="31 are too many"),
+        pytest.param("\u0323" * 31, [(31, 0)], id="at the start of the text"),
+        pytest.param("\u00e9" + "\u0301" * 29, [], id="the mark of a composed letter, 30"),
+        pytest.param("\u00e9" + "\u0301" * 30, [(31, 1)], id="the mark of a composed letter, 31"),
+        pytest.param("\u1f82" + "\u0301" * 28, [(31, 1)], id="the three marks of one letter"),
+        pytest.param("a" + "\u0344" * 15, [], id="marks of two, 30"),
+        pytest.param("a" + "\u0344" * 16, [(32, 1)], id="marks of two, 32"),
+        pytest.param("\u0f40" + "\u0f73" * 16, [(32, 1)], id="Tibetan signs of two marks"),
+        pytest.param("a" + "\u0336\ufe0f" * 100, [], id="a selector between them ends the run"),
+        pytest.param("a\u0336" * 1000, [], id="letters between them end the run"),
+        pytest.param("a" + "\u0301" * 31 + "b" + "\u0301" * 40, [(31, 1), (40, 33)], id="two runs"),
+        pytest.param("\ufeffa\r\n" + "\u0301" * 31, [(31, 2)], id="offset in the stored lines"),
+    ],
+)
+def test_more_than_30_combining_marks_in_a_row_are_a_problem_at_their_offset(raw, problems):
+    assert normalize_text(raw).problems == tuple(too_many(*each) for each in problems)
+
+
+def test_a_text_with_endless_combining_marks_is_never_composed():
+    raw = "e\u0301 a" + "\u0301\u0323" * 400_000
+    assert normalize_text(raw) == (normalize_text(normalize_text(raw).text))
+    assert normalize_text(raw).text == raw
+    assert normalize_text(raw).problems == (too_many(800_000, 4),)
+
+
+def test_a_text_of_many_short_runs_is_composed():
+    raw = ("e" + "\u0301" * LONGEST_MARK_RUN) * 1000
+    assert normalize_text(raw).text == ("\u00e9" + "\u0301" * 29) * 1000
+
+
+def test_problems_of_both_kinds_come_in_order_of_offset():
+    assert normalize_text("\0" + "a" + "\u0301" * 31 + "\x1b").problems == (
+        TextProblem(0, "NUL character U+0000"),
+        too_many(31, 2),
+        TextProblem(33, "control character U+001B"),
+    )
+
+
+def test_every_character_that_decomposes_into_marks_only_counts_as_mark():
+    marks = [
+        char
+        for char in map(chr, range(0x110000))
+        if unicodedata.combining(unicodedata.normalize("NFD", char)[0])
+    ]
+    assert [hex(ord(char)) for char in marks if not normalize_text(char * 31).problems] == []
+
+
+@given(st.text("ae\u00e9\u1f82\u0344\u0f73\u0301\u0323").map(lambda text: text * 20))
+def test_nfc_and_nfd_have_as_many_problems(text):
+    composed, decomposed = (
+        normalize_text(unicodedata.normalize(form, text)).problems for form in ("NFC", "NFD")
+    )
+    assert [each.message for each in composed] == [each.message for each in decomposed]
 
 
 @given(TEXTS)

@@ -109,6 +109,13 @@ def test_a_question_of_another_scope_sees_nothing_of_the_document(bench):
     assert run.answers[0].record.eligible == 2
 
 
+def test_chunks_outside_the_allowed_scopes_are_not_even_counted(bench):
+    write_document(bench.corpus, "SECRET", "The seal of the safe is red and secret.", scope="board")
+    bench.ingest()
+    record = bench.answer(QUESTION).answers[0].record
+    assert (record.eligible, record.indexed) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("day", "outcome"),
     [
@@ -203,6 +210,8 @@ def test_an_answer_that_cannot_be_recorded_is_withheld(bench):
         pytest.param({"as_of": "tomorrow"}, "tomorrow", id="an unreadable date"),
         pytest.param({"as_of": "20250301"}, "20250301", id="another spelling of a date"),
         pytest.param({"scopes": ("pubic",)}, "public", id="a misspelled scope, match named"),
+        pytest.param({"as_of": ""}, "as-of", id="an empty date"),
+        pytest.param({"product": " "}, "product", id="an empty product"),
         pytest.param({"scopes": ("secret",)}, "secret", id="a scope that is not allowed"),
     ],
 )

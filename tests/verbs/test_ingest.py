@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from corpora import Workbench, write_document
 
+from rag_core.adapters.corpus_folder import CorpusFolder
 from rag_core.errors import (
     ContractMismatchError,
     CorpusError,
@@ -15,8 +17,10 @@ from rag_core.errors import (
     ProviderError,
     RecordError,
 )
+from rag_core.types.ids import RunId
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs.contract import CANARY_TEXTS
+from rag_core.verbs.ingest import IngestOptions, ingest
 
 
 @pytest.fixture
@@ -183,6 +187,14 @@ def test_a_model_swapped_behind_its_name_is_caught_by_a_canary(bench):
         bench.ingest()
 
 
+@pytest.mark.parametrize("dry_run", [True, False], ids=["dry run", "ingest"])
+def test_a_document_that_the_profile_cannot_see_is_a_notice_with_the_close_match(bench, dry_run):
+    write_document(bench.corpus, "TYPO", "A rule of a misspelt scope.", scope="pubic")
+    (finding,) = bench.ingest(dry_run=dry_run).findings
+    assert (finding.code, finding.path, finding.field) == ("unreachable_scope", "typo.md", "scope")
+    assert finding.message.endswith("close matches: public")
+
+
 def test_a_chunk_longer_than_the_models_window_is_a_notice_with_its_window_count(bench):
     bench.embedder.window_chars = 40
     done = bench.ingest()
@@ -253,6 +265,66 @@ def test_every_ingest_is_recorded_also_a_failed_one(bench):
         ("committed", None),
         ("failed", "corpus_findings"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(ZeroDivisionError("a bug"), "internal", id="a bug"),
+        pytest.param(KeyboardInterrupt(), "cancelled", id="a cancellation"),
+    ],
+)
+def test_whatever_stops_an_ingest_leaves_a_failed_row_and_the_index(bench, error, reason):
+    bench.ingest()
+    write_document(bench.corpus, "NEW", "A new rule is in force.")
+
+    def stop(vectors):
+        raise error
+
+    bench.embedder.spoil = stop
+    with pytest.raises(type(error)):
+        bench.ingest()
+    (row,) = bench.run_log.read_run("run-2")["ingests"]
+    assert (row["outcome"], row["reason"]) == ("failed", reason)
+    assert chunk_ids(bench) == ["SEAL#0", "VALVE#0"]
+
+
+def test_an_ingest_that_found_the_lock_held_leaves_a_failed_row(bench):
+    with bench.ingest_ports().lock(), pytest.raises(LockedError):
+        bench.ingest()
+    (row,) = bench.run_log.read_run("run-1")["ingests"]
+    assert (row["outcome"], row["reason"]) == ("failed", "locked")
+
+
+def test_with_a_key_a_staged_artifact_that_was_sealed_without_it_is_not_used(tmp_path):
+    """Promise 12: staged text and vectors become signed content, so they need the key too."""
+    forger = Workbench(tmp_path)
+    write_document(forger.corpus, "SEAL", "The seal of the pump is blue and never removed.")
+    forger.ingest(dry_run=True)
+    forger.embedder.fail_after = 1
+    with pytest.raises(ProviderError):
+        forger.ingest()  # its vectors are staged, its canaries fail
+    bench = Workbench(tmp_path, key=b"a signing key")
+    done = bench.ingest()
+    assert (done.plan.missing, done.plan.reused) == (1, 0)
+
+
+def test_a_rebuild_reads_every_file_again(bench):
+    bench.ingest()
+    read = []
+
+    class CountingFolder(CorpusFolder):
+        def read(self, files):
+            read.append(len(files))
+            return super().read(files)
+
+    ports = replace(bench.ingest_ports(), corpus=CountingFolder(bench.corpus))
+    ingest(ports=ports, run_id=RunId("again"), options=IngestOptions(rebuild=True))
+    assert read == [2]
+
+
+def test_the_signing_key_is_not_in_the_repr_of_the_ports(tmp_path):
+    assert "s3cret" not in repr(Workbench(tmp_path, key=b"s3cret").ingest_ports())
 
 
 def test_a_commit_that_cannot_be_recorded_says_so_and_stays(bench):
