@@ -203,8 +203,8 @@ def test_corpus_findings_exit_4_as_one_table_without_a_traceback(rag, tmp_path):
     write_document(tmp_path / "corpus", "WORSE", "Text.", canonical="yes")
     done = rag("ingest", tmp_path / "corpus", "--state", tmp_path / "state")
     assert done.returncode == 4
-    assert "bad.md:4" in done.stderr
-    assert "worse.md:5" in done.stderr
+    assert "bad.md:5" in done.stderr
+    assert "worse.md:6" in done.stderr
     assert "Traceback" not in done.stderr
 
 
