@@ -6,6 +6,7 @@ no such file, so the command line sets them here. What the user has set wins.
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,9 @@ def prepare_prefect(paths: StatePaths, *, quiet: bool) -> None:
     if quiet:
         # An error is told once, by the command line, and not as Prefect's traceback before it.
         os.environ.setdefault("PREFECT_LOGGING_LEVEL", "CRITICAL")
+        # Its queues warn of events still to be sent when a run ends; these loggers stand apart.
+        for name in ("EventsWorker", "APILogWorker"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def api_configured() -> bool:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 MAX_QUOTE_CHARS: Final = 5_000
 """Far more than a chunk holds; what is longer is no quotation and is not even compared."""
 
+_BLANKS: Final = "\t\n\v\f\r\x85"
+"""Control characters that only divide words or lines. Python counts U+001C to U+001F as white space
+as well; those are marks of data records, and no text has them."""
+
 _COMPARED: Final = 600
 """How much of a failed quotation is compared for the nearest miss; bounds its cost."""
 
@@ -41,7 +45,8 @@ def find_quote(quote: str, excerpt: Excerpt, *, matching: Matching) -> Match | N
     """The place of a quotation in the source, inside this chunk; None if it does not stand there.
 
     White space around the quotation is trimmed. Of several places the first is taken that starts
-    and ends on bounds of the source, else the first. A control character is never found.
+    and ends on bounds of the source, else the first. A control character is never found, unless it
+    is white space.
     """
     wanted = quote.strip()
     if not wanted or len(wanted) > MAX_QUOTE_CHARS or has_control_character(quote):
@@ -56,8 +61,11 @@ def find_quote(quote: str, excerpt: Excerpt, *, matching: Matching) -> Match | N
 
 
 def has_control_character(quote: str) -> bool:
-    """Whether the text holds what no stored text can: a control character or a lone surrogate."""
-    return any(unicodedata.category(char) in ("Cc", "Cs") for char in quote if char not in "\t\n")
+    """Whether it holds a control character that is no white space, or a lone surrogate.
+
+    White space of any kind folds to one space: a copy may have kept other line ends than ours.
+    """
+    return any(unicodedata.category(char) in ("Cc", "Cs") for char in quote if char not in _BLANKS)
 
 
 def nearest_miss(quote: str, excerpt: Excerpt) -> str:

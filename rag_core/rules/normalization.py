@@ -40,7 +40,7 @@ class TextProblem:
 
     offset: int
     message: str
-    code: str = "control_character"
+    code: str
     """The finding's code: `control_character`, or `oversized_grapheme` for a run of marks."""
 
 
@@ -65,20 +65,26 @@ def normalize_text(raw: str) -> Normalized:
     lines = _LINE_ENDS.sub("\n", raw.lstrip(_BYTE_ORDER_MARK))
     runs = tuple(_mark_runs(lines))
     text = lines if runs else unicodedata.normalize("NFC", lines)
-    unprintable = (
-        TextProblem(found.start(), _problem(found[0])) for found in _UNPRINTABLE.finditer(text)
-    )
-    return Normalized(text, tuple(sorted((*runs, *unprintable), key=lambda each: each.offset)))
+    problems = sorted((*runs, *_unprintable(text)), key=lambda problem: problem.offset)
+    return Normalized(text, tuple(problems))
+
+
+def _unprintable(text: str) -> Iterator[TextProblem]:
+    """A problem for each control character and lone surrogate."""
+    code = "control_character"
+    for found in _UNPRINTABLE.finditer(text):
+        yield TextProblem(found.start(), _name(found[0]), code)
 
 
 def _mark_runs(text: str) -> Iterator[TextProblem]:
     """A problem for each run of marks that is too long, found in linear time."""
+    code = "oversized_grapheme"
     for found in _MARK_RUN.finditer(text):
         before = text[max(found.start() - 1, 0) : found.start()]
         marks = _closing_marks(before) + sum(map(_decomposed_length, found[0]))
         if marks > LONGEST_MARK_RUN:
             message = f"{marks} combining marks in a row, at most {LONGEST_MARK_RUN} are read"
-            yield TextProblem(found.start(), message, "oversized_grapheme")
+            yield TextProblem(found.start(), message, code)
 
 
 def _closing_marks(character: str) -> int:
@@ -91,7 +97,7 @@ def _decomposed_length(mark: str) -> int:
     return len(unicodedata.normalize("NFD", mark))
 
 
-def _problem(character: str) -> str:
+def _name(character: str) -> str:
     code = f"U+{ord(character):04X}"
     if character == "\0":
         return f"NUL character {code}"

@@ -23,8 +23,15 @@ _LONGEST_WORD: Final = 80
 """How much of a text is read to see its first word."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_UNITS: Final = re.compile(r"[kmg]?[bgjlmnvw]|db|ha|hz|[km]?pa|ma|ms|n[ms]|tb|w[bh]", re.IGNORECASE)
-"""Short words that may be units, where case counts: `Mg` is not `mg`."""
+_UNITS: Final = re.compile(
+    r"[gkmnp]a|ah|au|eq|ev|gy|ha|mi|oz|va|yd|yr|mil|mio"
+    r"|[cdghkmnp]?(?:atm|bar|bit|bps|byte|cal|dyn|eq|erg|ev|gal|gon|gy|kat|mol|ohm|pa|psi|rad|rem"
+    r"|sv|ton|torr|va)",
+    re.IGNORECASE,
+)
+"""Units that could be read as words. Case counts in them: `Mmol` is a billion times `mmol`."""
+_VOWELS: Final = frozenset("aeiouyæøœıаеёиоуыэюяієαεηιουω")
+"""Latin, Cyrillic and Greek, without accents; a word without one is an abbreviation or a unit."""
 
 
 # A miss must not cost seconds: the folded form of a chunk is made once, not once per quotation.
@@ -110,7 +117,13 @@ def _is_title_case(text: str) -> bool:
     word = match.group() if match else ""
     if len(word) < 2:  # noqa: PLR2004 - "A" starts sentences, "V" or "K" are units
         return word == "A"
-    return word[0].isupper() and word[1:].islower() and not _UNITS.fullmatch(word)
+    return word[0].isupper() and word[1:].islower() and not _may_be_unit(word)
+
+
+def _may_be_unit(word: str) -> bool:
+    """Whether it is a unit, or a word without a vowel: `Mol`, `Hz`, `Lm`, `Kg`."""
+    letters = unicodedata.normalize("NFD", word.lower())
+    return _UNITS.fullmatch(word) is not None or not _VOWELS.intersection(letters)
 
 
 def _starts_sentence(at: int, excerpt: Excerpt) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rag_core.rules.bounds import whole_parts
 from rag_core.rules.cues import has_cues
+from rag_core.rules.headings import heading_path
 from rag_core.rules.surroundings import context_of, has_limit_outside, sentences_of
 from rag_core.types.corpus import Span
 from rag_core.types.verdicts import Flag, MatchKind, Published
@@ -154,7 +155,8 @@ def _render(passage: _Passage, settings: GateSettings, flags: set[Flag]) -> Publ
         match=max((m.kind for m in matches), key=_LOOSENESS.index),
         sentence_cut=cut,
         context=context_of(source, span, chars=settings.context_chars, owed=whole if cut else None),
-        heading_path=excerpt.heading_path,
+        # Those above the text itself: the chunk may begin under another heading.
+        heading_path=heading_path(source.headings, span.start),
         scope=source.governance.scope,
         valid_from=source.governance.valid_from,
         valid_until=source.governance.valid_until,

@@ -25,6 +25,7 @@ _NO_RELATION: Final = "\u2217\u2218\u2219\u22c4\u22c5\u22c6"
 _OTHER_RELATIONS: Final = "\u00ac\u00b1\u00d7\u00f7"
 """Signs of Latin-1 that do what the block of mathematical operators does."""
 _NUMBER: Final = regex.compile(r"(?:\p{Lu}{0,3}\p{Sc}\s?|[.,])?\p{N}")
+_CAPITALS: Final = regex.compile(r"(?<![\w*])[A-Z]{1,3}$")
 _BRACKETED_NUMBER: Final = regex.compile(rf"[(\[{{]+[{MARKUP}]*[.,]?\p{{N}}")
 
 
@@ -54,7 +55,7 @@ def is_relation(char: str) -> bool:
 
 def is_dash(char: str) -> bool:
     """Whether it is a hyphen or a dash; the minus sign is none."""
-    return char in HYPHENS or char in DASHES
+    return char != "" and (char in HYPHENS or char in DASHES)
 
 
 def is_bracket(char: str) -> bool:
@@ -77,3 +78,8 @@ def starts_number(text: str) -> bool:
 def starts_bracketed_number(text: str) -> bool:
     """Whether a number comes next in brackets."""
     return _BRACKETED_NUMBER.match(text) is not None
+
+
+def ends_in_capitals(text: str) -> bool:
+    """Whether it ends in what may be a grade, such as `A` or `BBB`."""
+    return _CAPITALS.search(text) is not None

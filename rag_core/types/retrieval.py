@@ -90,7 +90,6 @@ class Excerpt:
     """The chunk's place in `source.text`."""
     text: str
     source: SourceText
-    heading_path: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.source.text[self.span.start : self.span.end] != self.text:

@@ -117,7 +117,6 @@ def _excerpts(
             span=rows[chunk_id].span,
             text=text,
             source=stored_source(snapshot, rows[chunk_id].source_id),
-            heading_path=rows[chunk_id].heading_path,
         )
         for chunk_id, text in zip(admitted, snapshot.texts(admitted), strict=True)
     )

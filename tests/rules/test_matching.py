@@ -127,6 +127,18 @@ def test_a_sentence_start_may_be_quoted_in_lower_case():
     assert found("the fee is 5 %", FEE, sentences=_TWO) == "The fee is 5 %"
 
 
+@pytest.mark.parametrize(
+    "word",
+    ["A", "An", "The", "In", "On", "If", "It", "No", "Not", "All", "Any", "For", "To", "Of", "By",
+     "My", "Why", "May", "As", "At", "Is", "Fee", "Tax", "Seal", "Es", "Für", "Übt", "Il", "Été",
+     "Не", "Для", "Το"],
+)  # fmt: skip
+def test_a_short_word_that_starts_a_sentence_may_be_quoted_in_lower_case(word: str):
+    text = f"{word} seal is blue here."
+    quote = f"{word.lower()} seal is blue"
+    assert found(quote, text) == f"{word} seal is blue"
+
+
 def test_a_sentence_start_behind_markup_may_be_quoted_in_lower_case():
     assert found("the fee is due", "- **The fee is due**") == "The fee is due"
 
@@ -143,6 +155,23 @@ def test_a_quotation_may_start_with_a_capital():
         pytest.param("US citizens need a visa", "us citizens need a visa", id="quoted capitals"),
         pytest.param("mg is a light metal", "Mg is a light metal", id="a unit"),
         pytest.param("Mg of salt per litre", "mg of salt per litre", id="a quoted unit"),
+        pytest.param("mol is not used", "Mol is not used", id="a unit with a vowel"),
+        pytest.param("Mol is not used", "mol is not used", id="a quoted unit with a vowel"),
+        pytest.param("kat is not used", "Kat is not used", id="katal"),
+        pytest.param("bar is not used", "Bar is not used", id="bar"),
+        pytest.param("cal is not used", "Cal is not used", id="calorie"),
+        pytest.param("kcal is not used", "Kcal is not used", id="kilocalorie"),
+        pytest.param("mmol is not used", "Mmol is not used", id="millimole and megamole"),
+        pytest.param("lm is not used", "Lm is not used", id="lumen"),
+        pytest.param("lx is not used", "Lx is not used", id="lux"),
+        pytest.param("sv is not used", "Sv is not used", id="sievert"),
+        pytest.param("gy is not used", "Gy is not used", id="gray"),
+        pytest.param("rad is not used", "Rad is not used", id="radian"),
+        pytest.param("hz is not used", "Hz is not used", id="hertz"),
+        pytest.param("pa is not used", "Pa is not used", id="pascal"),
+        pytest.param("ohm is not used", "Ohm is not used", id="ohm"),
+        pytest.param("rpm is not used", "Rpm is not used", id="a word without a vowel"),
+        pytest.param("гц не указан", "Гц не указан", id="a Cyrillic unit"),
         pytest.param("v is the voltage here", "V is the voltage here", id="a single letter"),
         pytest.param("iPhone users must pay", "IPhone users must pay", id="inner capitals"),
         pytest.param("the Fee is due now", "The fee is due now", id="another word"),
@@ -269,7 +298,9 @@ def test_a_quotation_has_20_characters_and_4_words(quote: str, enough: bool):
 # --- Control characters, cost, nearest miss ------------------------------------------------------
 
 
-@pytest.mark.parametrize("char", [*"\x00\x07\x0b\x0c\r\x1b\x7f\x85", "\ud800"], ids=ascii)
+@pytest.mark.parametrize(
+    "char", [*"\x00\x07\x08\x1b\x1c\x1d\x1e\x1f\x7f\x80\x84", "\ud800"], ids=ascii
+)
 def test_a_control_character_is_never_found(char: str):
     quote = f"The fee is{char} 5 %"
     assert has_control_character(quote)
@@ -277,8 +308,15 @@ def test_a_control_character_is_never_found(char: str):
     assert found(f"The fee is 5 %{char}", FEE) is None
 
 
-def test_tab_and_line_feed_are_white_space():
-    assert not has_control_character("a\tb\n")
+_BLANKS = ["\t", "\n", "\v", "\f", "\r", "\r\n", "\x85", "\u2028", "\u3000"]
+
+
+@pytest.mark.parametrize("blank", _BLANKS, ids=ascii)
+def test_white_space_of_any_kind_matches_a_space(blank: str):
+    quote = f"The fee is{blank}5 % of{blank}{blank}the price{blank}"
+    assert not has_control_character(quote)
+    assert found(quote, FEE) == "The fee is 5 % of the price"
+    assert found(quote, FEE, matching="exact") is None
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,17 @@ def test_a_text_has_one_stored_form(raw, text):
     ],
 )
 def test_a_character_that_no_text_may_hold_is_named_at_its_offset_in_the_stored_text(raw, problems):
-    assert normalize_text(raw).problems == tuple(TextProblem(*each) for each in problems)
+    assert normalize_text(raw).problems == tuple(unprintable(*each) for each in problems)
 
 
 def test_every_control_character_is_a_problem_or_a_line_end_or_tab():
     unprintable = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) in {"Cc", "Cs"}]
     kept = [ord(each) for each in unprintable if not normalize_text(each).problems]
     assert kept == [0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x85]
+
+
+def unprintable(offset, message):
+    return TextProblem(offset, message, "control_character")
 
 
 def too_many(marks, offset):
@@ -114,9 +118,9 @@ def test_a_text_of_many_short_runs_is_composed():
 
 def test_problems_of_both_kinds_come_in_order_of_offset():
     assert normalize_text("\0" + "a" + "\u0301" * 31 + "\x1b").problems == (
-        TextProblem(0, "NUL character U+0000"),
+        unprintable(0, "NUL character U+0000"),
         too_many(31, 2),
-        TextProblem(33, "control character U+001B"),
+        unprintable(33, "control character U+001B"),
     )
 
 

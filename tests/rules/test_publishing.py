@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from builders import make_excerpt, make_governance, make_source
 from rag_core.rules.matching import find_quote
 from rag_core.rules.publishing import Accepted, Publication, publish
-from rag_core.types.corpus import Span
+from rag_core.types.corpus import Heading, Span
 from rag_core.types.profiles import GateSettings
 from rag_core.types.verdicts import Flag, MatchKind
 
@@ -119,6 +120,17 @@ def test_every_field_comes_from_the_source():
 
 
 # --- Sentences that a chunk cuts -----------------------------------------------------------------
+
+
+def test_the_headings_are_those_above_the_text_and_not_above_the_chunk():
+    text = "# Ideas\n\nThis may change.\n\n# Rules\n\nThe seal is blue and never removed."
+    rule = text.index("The seal")
+    source = replace(
+        make_source(text, sentences=(Span(9, 25), Span(rule, len(text)))),
+        headings=(Heading(0, 1, "Ideas"), Heading(text.index("# Rules"), 1, "Rules")),
+    )
+    publication = published(accept("The seal is blue and never removed.", make_excerpt(source)))
+    assert publication.texts[0].heading_path == ("Rules",)
 
 
 def test_a_cut_sentence_is_shown_as_its_part_and_completed_in_the_context():
