@@ -35,6 +35,8 @@ _OPERATORS: Final = regex.compile(r"(?:[!<>=~]=|=<|<>|\+/[-\u2013\u2212])$")
 """Operators of several characters; the last of them alone would be none, or another."""
 _PLUS_MINUS: Final = regex.compile(r"\+\|/[-\u2013\u2212]|\+/\|[-\u2013\u2212]")
 """The inside of `+/-`; the bar marks the place."""
+_UNSIGNED: Final = regex.compile(r"\d+(?:st|nd|rd|th)\b|\d+(?:[./-]\d+){2}")
+"""Ordinals, dates and version numbers have no sign: a dash before them is a bullet or a dash."""
 _FOOTNOTE: Final = regex.compile(r"(?:^|\s)[\u00b9\u00b2\u00b3\u2070-\u2079]+$")
 _WORD: Final = regex.compile(r"\p{L}{3}")
 
@@ -67,7 +69,7 @@ def joins_over_space(before: str, after: str, *, same_line: bool) -> bool:
     if left.isnumeric() and (is_sign(right) or right in UNIT_MARKS):
         return same_line or right not in _LINE_MARKS
     if starts_number(after):
-        return is_sign(left) or _ends_in_dash_sign(before)
+        return is_sign(left) or (_ends_in_dash_sign(before) and not _UNSIGNED.match(after))
     if starts_bracketed_number(after):
         return is_relation(left) or _is_comparator(before)
     if right.isnumeric() or not right.isalnum():

@@ -203,6 +203,9 @@ def finding_codes() -> set[str]:
                 found.update(_passed_code(node, places))
             elif isinstance(node, ast.Assign):
                 found.update(_assigned_code(node))
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                if getattr(node.target, "id", "") == "code":
+                    found.update(_texts(node.value))
             elif isinstance(node, ast.FunctionDef):
                 found.update(_default_code(node))
     return {code for code in found if re.fullmatch(r"[a-z]+(_[a-z]+)+|[a-z]{6,}", code)}

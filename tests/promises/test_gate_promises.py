@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Literal
 
+import pytest
+
 from builders import make_excerpt, make_governance, make_source
 from rag_core.rules.gate import judge
 from rag_core.types.corpus import Span
@@ -111,6 +113,34 @@ def test_promise_3_a_quotation_from_inside_a_word_is_rejected():
         scopes=frozenset({"public"}),
     )
     assert verdict.reasons == (Reason.QUOTE_CUTS_WORD,)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        pytest.param("It may heat at most 20 m² here.", "It may heat at most 20 m", id="exponent"),
+        pytest.param("Keep it at - 5 °C or well below it.", "5 °C or well below it.", id="sign"),
+        pytest.param("It costs A$500 per seat and year.", "$500 per seat and year.", id="currency"),
+        pytest.param("> 5 kg are charged at double rate.", "5 kg are charged at double rate.",
+                     id="comparator"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("publish", ["sentence", "quote"])
+def test_promise_3_a_quotation_that_tears_a_number_is_rejected(text, quote, publish):
+    assert len(quote) < len(text)
+    public = frozenset({"public"})
+    excerpt = make_excerpt(make_source(text))
+    whole = judged("DOC#0", text, excerpt, publish=publish, scopes=public)
+    assert whole.outcome is Outcome.ANSWERED
+    verdict = judged("DOC#0", quote, excerpt, publish=publish, scopes=public)
+    assert verdict.reasons == (Reason.QUOTE_CUTS_WORD,)
+
+
+def test_promise_3_white_space_of_any_kind_leaves_a_quotation_verbatim():
+    for blank in ("\r\n", "\r", "\v", "\f", "\x85"):
+        quote = f"reimbursed without{blank}a receipt"
+        (published,) = judged("ACME-RECEIPTS#0", quote).published
+        assert published.text == "reimbursed without a receipt"
 
 
 def test_promise_3_a_quotation_joined_from_two_chunks_is_rejected():

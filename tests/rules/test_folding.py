@@ -32,6 +32,11 @@ _LOOKS_ALIKE = [
     pytest.param("1\u2009000", "1\u00a0000", id="spaces between digits match each other"),
     pytest.param("a  \t b", "a b", id="repeated white space is one space"),
     pytest.param("a\nb", "a b", id="a line break matches a space"),
+    pytest.param("a\r\nb", "a b", id="a line break of two characters matches a space"),
+    pytest.param("a\rb", "a b", id="a carriage return matches a space"),
+    pytest.param("a\vb", "a b", id="a vertical tab matches a space"),
+    pytest.param("a\fb", "a b", id="a form feed matches a space"),
+    pytest.param("a\x85b", "a b", id="a next line character matches a space"),
     pytest.param("a \u00ad b", "a b", id="a soft hyphen between spaces leaves one space"),
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -162,6 +163,43 @@ def test_a_number_torn_by_the_chunk_bound_is_not_shown_without_its_sign():
     publication = published(accept("degrees in every cold room", excerpt))
     assert texts(publication) == ["degrees in every cold room."]
     assert Flag.SENTENCE_CUT in publication.flags
+
+
+def test_an_exponent_behind_the_chunk_bound_takes_its_number_with_it():
+    text = "The heated area of each house may at most be 20 m² in all."
+    source = make_source(text)
+    item = accept("area of each house", make_excerpt(source, Span(0, text.index("²"))))
+    (shown,) = published(item).texts
+    assert shown.text == "The heated area of each house may at most be"
+    assert shown.context == "… 20 m² in all."
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["20 m²", "20 m⁻²", "50 m^2", "A$500", "US$500", "- 5 °C", "– 5 °C", "!= 5", "3.9.x", "10**5",
+     "+/- 2", "5 1/2", "1 00 000", "AA-", "B−", "A*", "−x", "≠ x", "¬x", "--force", "-(5",
+     "-**5", "> **5", "H₂O", "20 %", "1,5"],
+)  # fmt: skip
+def test_no_chunk_bound_publishes_a_part_of(number: str):
+    text = f"The log of each house must say {number} in it, and be kept for ten years."
+    source = make_source(text)
+    start, quote = text.index(number), Span(4, 21)
+    for bound in range(start + 1, start + len(number)):
+        item = accept("log of each house", make_excerpt(source, Span(0, bound)))
+        assert item.match.span == quote
+        (shown,) = published(item).texts
+        assert shown.span.end <= start, shown.text
+
+
+def test_a_quotation_that_loses_its_extension_is_still_untorn():
+    text = f"The area may at most be 20 m² and {'more ' * 40}is free."
+    excerpt = make_excerpt(make_source(text))
+    torn = find_quote("The area may at most be 20 m", excerpt, matching="typographic")
+    assert torn is not None
+    assert not torn.whole
+    publication = published(accept("area may at most be 20 m²", excerpt), publish_chars=100)
+    assert texts(publication) == ["area may at most be 20 m²"]
+    assert publication.flags == (Flag.NOT_EXTENDED,)
 
 
 def test_a_sentence_that_two_chunks_hold_together_is_not_cut():
