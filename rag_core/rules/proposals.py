@@ -6,11 +6,11 @@ Nothing is mended: behind a gate, a mended quotation is an invented quotation.
 from __future__ import annotations
 
 import json
-import unicodedata
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from rag_core.rules.matching import has_control_character
 from rag_core.types.proposals import MAX_EVIDENCE, AnswerProposal, Evidence, MalformedReply
 
 MAX_REPLY_BYTES = 64 * 1024
@@ -44,11 +44,11 @@ PROPOSAL_SCHEMA: Final[dict[str, Any]] = {
 def _clean(value: str) -> str:
     """The value, if all its characters may stand in a stored text.
 
-    Stored texts hold no control character but tab and line feed, and no lone surrogate: such a
-    character is the model's own.
+    Stored texts hold no lone surrogate, and no control character but white space (other line
+    ends fold in the gate): such a character is the model's own.
     """
     for char in value:
-        if unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n":
+        if has_control_character(char):
             raise ValueError(f"control character U+{ord(char):04X}")
     return value
 

@@ -106,8 +106,8 @@ def quoting(escaped: str) -> str:
             "evidence.0.quote: Value error, control character U+0000",
             id="escaped NUL",
         ),
-        pytest.param(quoting("a\\rb"), "control character U+000D", id="escaped return"),
-        pytest.param(quoting("a\x85b"), "control character U+0085", id="C1 control"),
+        pytest.param(quoting("a\\u0008b"), "control character U+0008", id="escaped backspace"),
+        pytest.param(quoting("a\x86b"), "control character U+0086", id="C1 control"),
         pytest.param(quoting("a\\ud800b"), "control character U+D800", id="lone surrogate"),
         pytest.param(
             WHOLE.replace("A#0", "A\\u0007"), "evidence.0.source_id: ", id="bell in an id"
@@ -202,3 +202,9 @@ def test_any_json_is_a_proposal_of_its_own_words_or_malformed(value):
         assert json.loads(written(result, ascii_only=True)) == value
     else:
         assert result.problem.isprintable()
+
+
+def test_other_line_ends_in_a_quotation_are_left_to_the_gate():
+    reply = parse_reply(quoting("the seal\\r\\nis blue"))
+    assert isinstance(reply, AnswerProposal)
+    assert reply.evidence[0].quote == "the seal\r\nis blue"
