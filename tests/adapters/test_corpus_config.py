@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
@@ -203,8 +205,8 @@ def test_a_product_pattern_is_not_compiled_before_its_counts_are_bounded(monkeyp
     def compiled(pattern, *_):
         raise AssertionError(f"compiled {pattern}")
 
-    monkeypatch.setattr(corpus_config.regex, "compile", compiled)
-    monkeypatch.setattr(corpus_config.re, "compile", compiled)
+    monkeypatch.setattr(regex, "compile", compiled)
+    monkeypatch.setattr(re, "compile", compiled)
     for pattern in ("a{9999999}", "(?:(?:a{100}){100}){100}", "[[a-z]--b]"):
         with pytest.raises(PydanticCustomError):
             corpus_config._pattern(pattern)
