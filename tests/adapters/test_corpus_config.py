@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 import regex
@@ -84,10 +83,9 @@ def test_globs_cover_whole_relative_paths(glob, path, matched):
     assert Glob(glob).matches(path) is matched
 
 
-def test_a_glob_of_many_stars_is_fast():
-    started = time.monotonic()
+@pytest.mark.timeout(60)  # where the work were not bounded, it would not end
+def test_a_glob_of_many_stars_ends():
     assert not Glob("**/*a*a*a*a*a*b/" * 30 + "x").matches("/".join(["a" * 100] * 100))
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import date
 
 import pytest
@@ -144,11 +143,10 @@ def test_the_rule_carries_day_and_scopes_of_the_question():
     assert (rule.as_of, rule.scopes) == (date(2026, 1, 1), frozenset({"hr", "public"}))
 
 
+@pytest.mark.timeout(60)  # where the work were not bounded, it would not end
 def test_a_pattern_that_backtracks_without_end_is_stopped():
-    started = time.monotonic()
     with pytest.raises(UsageError, match="product_pattern"):
         product_codes_in("a" * 200 + "!", known=(), pattern=r"(?:a|aa|a\w)+b")
-    assert time.monotonic() - started < 10
 
 
 @given(st.text())
