@@ -86,7 +86,8 @@ wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it in a fr
 	cd "$$copy"; \
 	$(WHEEL_BIN)/python -c 'import flows, rag_core; print("Testing", *flows.__path__, *rag_core.__path__); \
 	assert all("site-packages" in p for p in (*flows.__path__, *rag_core.__path__))'; \
-	$(WHEEL_BIN)/python -m pytest -p no:cacheprovider $(ARGS)
+	echo "Left out here, run by make test: tests/docs/test_transcripts.py, which reads pages and not the wheel"; \
+	$(WHEEL_BIN)/python -m pytest -p no:cacheprovider --ignore tests/docs/test_transcripts.py $(ARGS)
 
 ##@ Maintain
 
