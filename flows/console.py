@@ -141,11 +141,18 @@ def print_findings(findings: Sequence[Finding], *, console: Console = OUT) -> No
         (
             finding.severity.value,
             finding.path + (f":{finding.line}" if finding.line else ""),
-            (f"{finding.field}: " if finding.field else "") + f"{finding.message} ({finding.code})",
+            _named(finding),
         )
         for finding in findings
     ]
     console.print(table("Findings", ("severity", "where", "what"), rows))
+
+
+def _named(finding: Finding) -> str:
+    """The message with its code, and its field first where the message does not name it."""
+    field = finding.field
+    prefix = f"`{field}`: " if field and f"`{field}`" not in finding.message else ""
+    return f"{prefix}{finding.message} ({finding.code})"
 
 
 def counted(count: int, noun: str) -> str:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rag_core.types.ids import Digest
     from rag_core.types.index import Manifest
 
-BUILDS_KEPT = 2
-"""Staged builds that stay, newest first: each holds a copy of all vectors."""
+ARTIFACTS_KEPT = 2
+"""Documents, chunks and builds that stay of each kind, newest first."""
 
 
 class StageFolder:
@@ -121,7 +121,7 @@ class StageFolder:
     ) -> StageRef:
         """Stage the validated manifest and all vectors; texts stay in the named artifacts.
 
-        The newest `BUILDS_KEPT` builds stay; an older one can no longer be committed.
+        The newest `ARTIFACTS_KEPT` builds stay; an older one can no longer be committed.
         """
         build, manifest = validated.build, validated.manifest
         columns = zip(build.chunks, build.vector_keys, build.windows, build.vectors, strict=True)
@@ -140,7 +140,7 @@ class StageFolder:
             "chunks": dataclasses.asdict(chunks),
         }
         ref = self._put("builds", manifest.generation_digest, rows, schemas.BUILDS, extra)
-        self._drop_old_builds()
+        self._drop_old("builds")  # each holds a copy of all vectors
         return ref
 
     def get_build(self, ref: StageRef) -> ValidatedBuild:
@@ -173,13 +173,18 @@ class StageFolder:
         return len(stale)
 
     def prune(self, keep: Sequence[Sequence[Digest]]) -> int:
-        """Delete shards of which no key is used by the given generations; returns how many."""
+        """Delete shards that the given generations do not use; returns how many.
+
+        Of documents and chunks the newest `ARTIFACTS_KEPT` stay.
+        """
+        for kind in ("documents", "chunks"):
+            self._drop_old(kind)
         return self._vectors.prune(keep)
 
-    def _drop_old_builds(self) -> None:
-        folder = self._folder / "builds"
-        builds = sorted(folder.glob("*.parquet"), key=lambda path: path.stat().st_mtime_ns)
-        for path in builds[:-BUILDS_KEPT]:
+    def _drop_old(self, kind: str) -> None:
+        found = (self._folder / kind).glob("*.parquet")
+        oldest_first = sorted(found, key=lambda path: path.stat().st_mtime_ns)
+        for path in oldest_first[:-ARTIFACTS_KEPT]:
             with storage_errors(path):
                 path.unlink(missing_ok=True)
 

@@ -202,7 +202,10 @@ class StageStore(Protocol):
         """Remove temporary names that a killed run left; returns how many."""
 
     def prune(self, keep: Sequence[Sequence[Digest]]) -> int:
-        """Delete shards of which no key is used by the given generations; returns how many."""
+        """Delete shards that the given generations do not use, and old documents and chunks.
+
+        Returns how many shards went.
+        """
 
 
 class RunLog(Protocol):

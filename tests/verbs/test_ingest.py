@@ -309,6 +309,16 @@ def test_with_a_key_a_staged_artifact_that_was_sealed_without_it_is_not_used(tmp
     assert (done.plan.missing, done.plan.reused) == (1, 0)
 
 
+def test_stages_hold_what_the_last_two_generations_need_and_no_more(bench):
+    for number in range(4):
+        write_document(bench.corpus, "NEW", f"Rule {number} is in force.")
+        bench.ingest()
+    for kind in ("documents", "chunks", "builds"):
+        assert len(list((bench.state / "stages" / kind).glob("*.parquet"))) == 2
+    write_document(bench.corpus, "NEW", "Rule 2 is in force.")
+    assert bench.ingest(dry_run=True).plan.missing == 0
+
+
 def test_a_rebuild_reads_every_file_again(bench):
     bench.ingest()
     read = []
