@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rag_core.errors import IntegrityError
 from rag_core.rules.batching import batch_inputs
+from rag_core.rules.close_matches import close_matches_hint
 from rag_core.rules.dense import cosine
 from rag_core.rules.digests import text_digest
 from rag_core.rules.sentence_scores import abstains, candidate_sentences, score_sentences
@@ -28,6 +29,7 @@ from rag_core.verbs.ranking import (
     open_for_questions,
     question_rule,
     rank,
+    visible_products,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +94,9 @@ def _search(
     unknown: tuple[str, ...],
 ) -> _Found:
     if unknown:
-        return _Found(refusal=Reason.UNKNOWN_PRODUCT, detail=", ".join(unknown))
+        known = visible_products(snapshot, ports.profile)
+        named = (f"{code}{close_matches_hint(code, known)}" for code in unknown)
+        return _Found(refusal=Reason.UNKNOWN_PRODUCT, detail=", ".join(named))
     if not eligible.chunks:
         return _Found(refusal=Reason.NO_ADMISSIBLE_HIT)
     rankings = rank(question, eligible, snapshot, ports)

@@ -230,9 +230,12 @@ def test_an_unknown_product_refuses_before_any_model_call(tmp_path):
     write_document(bench.corpus, "SEAL", SENTENCE)
     (bench.corpus / "corpus.yaml").write_text("product_pattern: 'GX-\\d+'\nproducts: [GX-100]\n")
     bench.ingest()
-    verdict = only(bench.answer("What colour is the seal of the GX-999?", make_chat=no_chat))
+    verdict = only(bench.answer("What colour is the seal of the GX-101?", make_chat=no_chat))
     assert verdict.reasons == (Reason.UNKNOWN_PRODUCT,)
-    assert "GX-999" in verdict.detail
+    assert verdict.detail == (
+        "Insufficient evidence: the question names a product that is not known "
+        "(GX-101; close matches: GX-100)."
+    )
 
 
 def test_the_log_of_a_profile_that_keeps_digests_holds_no_question(bench):
