@@ -24,18 +24,45 @@ def sample_state(tmp_path_factory):
     return state
 
 
+def environment(**extra: str) -> dict[str, str]:
+    """The environment of a command: nothing of Prefect or ours, a terminal of 100 columns."""
+    blocked = ("PREFECT_", "RAG_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(blocked)}
+    return {**clean, "COLUMNS": "100", "NO_COLOR": "1", **extra}
+
+
+@pytest.fixture
+def start_rag(tmp_path):
+    """Starts `rag ARGS` and returns its process, which ends with the test."""
+    started = []
+
+    def start(*args: object) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [COMMAND, *map(str, args)],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
 @pytest.fixture(scope="session")
 def rag(tmp_path_factory):
     """Runs `rag ARGS` in a process of its own, in an empty folder, with a clean environment."""
     folder = tmp_path_factory.mktemp("cwd")
-    blocked = ("PREFECT_", "RAG_")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(blocked)}
 
     def run(*args: object, **extra: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [COMMAND, *map(str, args)],
             cwd=folder,
-            env={**env, "COLUMNS": "100", "NO_COLOR": "1", **extra},
+            env=environment(**extra),
             capture_output=True,
             text=True,
             check=False,
