@@ -75,9 +75,8 @@ def test_every_file_of_ours_that_a_page_names_exists(path):
         r"`((?:rag_core|flows|tests|docs|rules|adapters|benchmarks)/[\w./]*\w/?)`",
         path.read_text("utf-8"),
     )
-    missing = [
-        n for n in names if not any((base / n).exists() for base in (ROOT, ROOT / "rag_core"))
-    ]
+    bases = (ROOT, INSTALLED, INSTALLED / "rag_core")
+    missing = [n for n in names if not any((base / n).exists() for base in bases)]
     assert not missing
 
 
