@@ -111,7 +111,10 @@ def run_deployment(api: str, name: str, parameters: dict) -> Any:
     run = post(api, f"/deployments/{deployment['id']}/create_flow_run", {"parameters": parameters})
 
     def finished():
-        found = httpx.get(f"{api}/flow_runs/{run['id']}", timeout=30).json()
+        reply = httpx.get(f"{api}/flow_runs/{run['id']}", timeout=30)
+        if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+            return None
+        found = reply.raise_for_status().json()
         return found if found["state_type"] in {"COMPLETED", "FAILED", "CRASHED"} else None
 
     return wait_for(finished, seconds=180, what=f"the end of {name}")
