@@ -8,7 +8,9 @@ FOLDER/mapping.json (our document ids to the set's, question ids in order, docum
 
 What a set leaves out gets a default: title = id, scope `public`, approved, canonical, valid from
 1900-01-01. Its `active` is our `approved`, and its `valid_until`, the first day on which a text no
-longer holds, becomes the day before. A document that our rules refuse is left out and printed.
+longer holds, becomes the day before. `family`, which versions of one text share, is our `subject`,
+`source` our `url`, and a question's `scenario` its background. A document that our rules refuse is
+left out and printed, and so is a field that ours do not have. Labels stay behind.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.devdata import DOCUMENTS, QUESTIONS, read_rows, set_folder
-from benchmarks.set_corpus import DEFAULT_SCOPE, LeftOut, metadata, scope_of, write_corpus
+from benchmarks.set_corpus import (
+    DEFAULT_SCOPE,
+    LeftOut,
+    metadata,
+    not_carried,
+    scope_of,
+    write_corpus,
+)
 from benchmarks.set_ids import governed_id
 from rag_core.errors import RagError, UsageError
 
@@ -47,6 +56,8 @@ class Conversion:
     left_out: tuple[LeftOut, ...]
     altered: tuple[str, ...]
     """Documents of the set whose stored text differs in more than white space (NFC)."""
+    not_carried: tuple[str, ...]
+    """Metadata fields of the set that no field of ours holds."""
 
     @property
     def corpus(self) -> Path:
@@ -84,6 +95,7 @@ def convert(source: Path, target: Path) -> Conversion:
         question_ids=tuple(row["id"] for row in questions),
         left_out=left_out,
         altered=tuple(row["id"] for doc, row in kept if doc.text.split() != row["text"].split()),
+        not_carried=not_carried(documents),
     )
     unscoped = any(not metadata(row).get("scope") for row in documents)
     rewritten = (question_line(row, unscoped=unscoped) for row in questions)
@@ -119,6 +131,8 @@ def report(done: Conversion) -> str:
     lines += [f"  left out {item.document_id}: {item.reason}" for item in done.left_out]
     if done.altered:
         lines.append(f"  stored in NFC, other than written: {', '.join(done.altered)}")
+    if done.not_carried:
+        lines.append(f"  no field of ours: {', '.join(done.not_carried)}")
     return "\n".join(lines)
 
 

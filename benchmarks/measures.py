@@ -84,10 +84,16 @@ def measure(
 
 
 def may_see(question: Row, document: Row) -> bool:
-    """The sets' own rule: scope, status, canonical and `valid_from <= as_of < valid_until`."""
+    """The sets' own rule: scope, status, canonical and `valid_from <= as_of < valid_until`.
+
+    And ours of products: asked about one, a text of another may not answer.
+    """
     meta = document.get("metadata") or {}
     scope, day = question.get("scope"), question.get("as_of")
     if scope and meta.get("scope") not in (None, scope):
+        return False
+    product = question.get("product")
+    if product and meta.get("product") not in (None, product):
         return False
     if meta.get("canonical") is False or meta.get("status") in _NOT_IN_FORCE - _past(question):
         return False

@@ -4,8 +4,9 @@
 
 Each set is converted (see `convert_set`), ingested and answered in this process, without Prefect.
 FOLDER/predictions.jsonl is scored by the sets' own `score.py`; what that leaves out is printed
-beside its table. Exits 1 when a question failed, a quotation is not verbatim in the set, or comes
-from a document that the question may not see.
+beside its table. Exits 1 when a question failed, when a quotation is not verbatim in the set or
+comes from a document that the question may not see, and when an answer for a day does not come
+from the version of that day.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.as_of import as_of_answers
 from benchmarks.convert_set import convert, report
 from benchmarks.devdata import DOCUMENTS, QUESTIONS, SCORER, devdata_root, read_rows, set_folder
 from benchmarks.measures import measure
@@ -39,7 +41,14 @@ if TYPE_CHECKING:
     from rag_core.types.ports import IndexSnapshot
     from rag_core.verbs.answer import Answered
 
-DEFAULT_SETS = ("clapnq", "squad2")
+DEFAULT_SETS = (
+    "clapnq",
+    "squad2",
+    "rustsec",
+    "release_schedules_asof",
+    "conditionalqa",
+    "contractnli",
+)
 HITS_WITH_TEXT = 10
 """As many as the scorer's chk@10 reads."""
 FAILURES_SHOWN = 5
@@ -139,18 +148,23 @@ def run(names: Sequence[str], out: Path) -> int:
     scored = score([row for rows in predictions.values() for row in rows], names, out)
     sound = scored == 0
     for name, rows in predictions.items():
-        folder = set_folder(name)
-        measures = measure(
-            rows,
-            documents=read_rows(folder / DOCUMENTS),
-            questions=read_rows(folder / QUESTIONS),
-        )
-        print(f"{name}: {measures}")
-        failed = [row for row in rows if row["verdict"] == "failed"]
-        for row in failed[:FAILURES_SHOWN]:
-            print(f"  FAILED {row['question_id']}: {row['reason']}: {row['detail']}")
-        sound = sound and measures.kept_promises
+        sound = is_sound(name, rows) and sound
     return 0 if sound else 1
+
+
+def is_sound(name: str, rows: Sequence[Row]) -> bool:
+    """Print what the scorer leaves out; returns whether the set kept what is promised."""
+    documents = read_rows(set_folder(name) / DOCUMENTS)
+    questions = read_rows(set_folder(name) / QUESTIONS)
+    measures = measure(rows, documents=documents, questions=questions)
+    print(f"{name}: {measures}")
+    as_of = as_of_answers(rows, documents=documents, questions=questions)
+    if as_of is not None:
+        print(f"  {as_of}")
+    failed = [row for row in rows if row["verdict"] == "failed"]
+    for row in failed[:FAILURES_SHOWN]:
+        print(f"  FAILED {row['question_id']}: {row['reason']}: {row['detail']}")
+    return measures.kept_promises and (as_of is None or as_of.kept)
 
 
 def main() -> None:
@@ -159,7 +173,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--set", action="append", help=f"default: {' and '.join(DEFAULT_SETS)}")
+    parser.add_argument("--set", action="append", help=f"default: {', '.join(DEFAULT_SETS)}")
     parser.add_argument("--out", type=Path, default=Path("state/quality"), help="%(default)s")
     given = parser.parse_args()
     try:

@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 
 DEFAULT_SCOPE = "public"
 DEFAULT_VALID_FROM = "1900-01-01"
+_CARRIED = frozenset(
+    {
+        "canonical",
+        "family",
+        "lang",
+        "product",
+        "scope",
+        "source",
+        "status",
+        "superseded_by",
+        "valid_from",
+        "valid_until",
+    }
+)
 _STATUS = {"active": "approved"}
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -84,7 +98,10 @@ def front_matter(document: Row) -> dict[str, object]:
         "valid_from": meta.get("valid_from") or DEFAULT_VALID_FROM,
         "valid_until": _last_day(meta.get("valid_until")),
         "product": meta.get("product"),
+        # Versions of one text: the reader then refuses two that hold on one day.
+        "subject": meta.get("family"),
         "superseded_by": governed_id(superseded_by) if superseded_by else None,
+        "url": meta.get("source"),
         "language": meta.get("lang"),
     }
     return {key: value for key, value in fields.items() if value is not None}
@@ -93,6 +110,12 @@ def front_matter(document: Row) -> dict[str, object]:
 def metadata(document: Row) -> Row:
     """The set's fields of a document; empty where it has none."""
     return document.get("metadata") or {}
+
+
+def not_carried(documents: Sequence[Row]) -> tuple[str, ...]:
+    """Fields of the set that no field of ours holds, sorted."""
+    stated = {key for row in documents for key, value in metadata(row).items() if value is not None}
+    return tuple(sorted(stated - _CARRIED))
 
 
 def scope_of(document: Row) -> str:

@@ -104,6 +104,29 @@ def test_active_becomes_approved():
     assert front_matter(doc(status="active"))["status"] == "approved"
 
 
+def test_the_family_of_versions_becomes_their_subject_and_a_source_the_url():
+    fields = front_matter(doc(family="lamp-rule", source="https://example.org/lamp"))
+    assert (fields["subject"], fields["url"]) == ("lamp-rule", "https://example.org/lamp")
+
+
+def test_of_two_versions_that_hold_on_one_day_one_is_left_out(tmp_path):
+    old = doc("old", family="lamp", valid_from="2024-01-01", valid_until="2024-06-16")
+    new = doc("new", family="lamp", valid_from="2024-06-15")
+    assert converted(tmp_path, old, new).left_out[0].reason.startswith("two_canonical")
+
+
+def test_versions_that_follow_each_other_are_both_kept(tmp_path):
+    old = doc("old", family="lamp", valid_from="2024-01-01", valid_until="2024-06-15")
+    new = doc("new", family="lamp", valid_from="2024-06-15")
+    assert sorted(stored(converted(tmp_path, old, new))) == ["new", "old"]
+
+
+def test_metadata_that_no_field_of_ours_holds_is_named(tmp_path):
+    done = converted(tmp_path, doc(domain="light", version="2", product="L-1", lang=None))
+    assert done.not_carried == ("domain", "version")
+    assert "no field of ours: domain, version" in report(done)
+
+
 @pytest.mark.parametrize(
     ("exclusive", "inclusive"),
     [
@@ -263,6 +286,20 @@ def test_questions_are_read_by_the_command_line_in_the_order_of_the_set(tmp_path
     )
 
 
+def test_labels_of_a_question_do_not_reach_the_product(tmp_path):
+    labels = {
+        "type": "conditional",
+        "label": "Entailment",
+        "hypothesis": "The lamp burns for nine hours.",
+        "gold_answers": ["nine hours"],
+        "wrong_answers": ["ten hours"],
+        "must_also_quote_one_of": ["unless it is wet"],
+        "yes_no": ["yes"],
+    }
+    done = converted(tmp_path, doc(), questions=({**QUESTION, **labels},))
+    assert read_rows(done.questions) == [{"question": QUESTION["text"]}]
+
+
 def test_a_text_without_a_scope_is_open_to_a_question_of_any_scope():
     asked = {"text": "How long?", "scope": "hr"}
     assert question_line(asked, unscoped=True)["scopes"] == ["hr", "public"]
@@ -331,6 +368,8 @@ def prediction(*quotes: tuple[str, str], verdict: str = "accepted", ms: float = 
         pytest.param({"scope": "hr"}, {"scope": "it"}, False, id="another scope"),
         pytest.param({"status": "withdrawn"}, {}, False, id="withdrawn"),
         pytest.param({"canonical": False}, {}, False, id="a copy"),
+        pytest.param({"product": "L-1"}, {"product": "L-2"}, False, id="another product"),
+        pytest.param({}, {"product": "L-2"}, True, id="of no product"),
         pytest.param({"status": "superseded"}, {"type": "as_of_superseded"}, True, id="past rule"),
         pytest.param({"status": "superseded"}, {}, False, id="superseded"),
         pytest.param({"valid_from": "2024-01-02"}, {"as_of": "2024-01-01"}, False, id="too early"),
