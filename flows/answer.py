@@ -9,9 +9,11 @@ from prefect import runtime as prefect_runtime
 from prefect.states import Completed
 
 from flows.artifacts import leave_verdict
+from flows.blocks import open_runtime
 from flows.run_names import question_run_name
 from flows.tasks import run_as_task
-from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.runtime import DEFAULT_PROFILE
+from rag_core.types.proposals import Variant
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome
 from rag_core.verbs.answer import AnswerRun
@@ -33,6 +35,7 @@ def answer(
     scopes: list[str] | None = None,
     product: str = "",
     background: str = "",
+    variant: Variant | None = None,
     profile: str = DEFAULT_PROFILE,
     state: str = "",
 ) -> State[AnswerRun]:
@@ -45,17 +48,19 @@ def answer(
         as_of: Day as YYYY-MM-DD; empty: today in the profile's zone.
         scopes: Scopes to search; empty: the profile's defaults.
         product: Product code; wins over codes in the question.
-        background: The asker's situation; used for retrieval only.
+        background: The asker's situation; read by retrieval and by chat models.
+        variant: How the proposer gets its excerpts; empty: the profile's.
         profile: Packaged profile name, or path of a .toml file.
         state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     # The form of the Prefect UI sends empty texts for what was left out.
     asked = Asked(question, as_of or None, tuple(scopes or ()), product or None, background or None)
     run = run_answer(
         [resolve_question(asked, profile=runtime.profile, clock=runtime.clock)],
         ports=runtime.answering,
         ids=RunIds(runtime.new_run_id(), prefect_runtime.flow_run.id),
+        variant=variant,
         run_step=run_as_task,
     )
     item = run.answers[0]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.logging import get_run_logger
 
+from flows.views import ranking_rows, variant_row
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from rag_core.types.profiles import Profile
     from rag_core.verbs.answer import Answered, AnswerRun
     from rag_core.verbs.audit import Audit
+    from rag_core.verbs.compare import Comparison
     from rag_core.verbs.ingest import Ingested
     from rag_core.verbs.probe import Probe
 
@@ -150,6 +153,39 @@ def leave_ranking(result: Probe) -> None:
             key="probe-ranking",
             table=rows or [{"rank": "none"}],
             description=f"{result.eligible} of {result.indexed} chunks eligible",
+        )
+    )
+
+
+def leave_rankings(result: Comparison) -> None:
+    """Three rankings, row by row of the fused one, under the key `compare-rankings`."""
+    rows = [
+        {name: "" if value is None else value for name, value in row.items()}
+        for row in ranking_rows(result)
+    ]
+    retrieval = result.retrieval
+    _leave(
+        lambda: create_table_artifact(
+            key="compare-rankings",
+            table=rows or [{"rank": "none"}],
+            description=f"{retrieval.eligible} of {retrieval.indexed} chunks eligible",
+        )
+    )
+
+
+def leave_variants(run: AnswerRun, profile: Profile) -> None:
+    """One row per variant, under the key `compare-variants`."""
+    full = profile.log.artifact_detail == "full"
+    rows = []
+    for item in run.answers:
+        row = variant_row(item)
+        quoted = [str(text) if full else text.chunk_id for text in item.verdict.published]
+        rows.append(row | {"quoted": "\n".join(quoted)})
+    _leave(
+        lambda: create_table_artifact(
+            key="compare-variants",
+            table=rows,
+            description=f"Variants of run {run.answers[0].record.run_id}",
         )
     )
 

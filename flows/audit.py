@@ -6,7 +6,8 @@ from prefect import flow
 
 from flows import tasks
 from flows.artifacts import leave_checks
-from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from flows.blocks import open_runtime
+from rag_core.runtime import DEFAULT_PROFILE
 from rag_core.verbs.audit import Audit, require_clean
 from rag_core.verbs.audit import audit as run_audit
 
@@ -26,7 +27,7 @@ def audit(
         profile: Packaged profile name, or path of a .toml file.
         state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     result = tasks.run_as_task(
         "audit",
         run_audit,

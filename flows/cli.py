@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +60,8 @@ BackgroundOption = Annotated[
     str | None,
     typer.Option(
         "--background",
-        help="The asker's situation, such as 'I work in the Lyon office'; helps the search.",
+        help="The asker's situation, such as 'I work in the Lyon office'; read by the search and "
+        "by chat models.",
     ),
 ]
 FlowOption = Annotated[
@@ -67,6 +69,20 @@ FlowOption = Annotated[
     typer.Option("--flow", help="Run as a Prefect flow; the default where PREFECT_API_URL is set."),
 ]
 DEFAULT_PROFILE = "offline"
+
+
+class VariantName(StrEnum):
+    """The values of --variant; `rag_core`'s own would be imported for every --help."""
+
+    DIRECT = "direct"
+    TOOL = "tool"
+    CONTEXT = "context"
+
+
+VariantOption = Annotated[
+    VariantName | None,
+    typer.Option("--variant", help="How the proposer gets its excerpts; default: the profile's."),
+]
 
 
 def _print_version(value: bool) -> None:
@@ -152,26 +168,29 @@ def answer(
             "--explain", metavar="DOC_ID", help="Say why this document is in the answer or not."
         ),
     ] = None,
+    variant: VariantOption = None,
     profile: ProfileOption = DEFAULT_PROFILE,
     state: StateOption = None,
     as_json: JsonOption = False,
     flow: FlowOption = False,
 ) -> None:
     """Answer with exact quotations, or refuse with a reason (exit code 3)."""
+    from flows.blocks import open_runtime
     from flows.output import answer_file, show_answer
-    from rag_core.runtime import Runtime
+    from rag_core.types.proposals import Variant
     from rag_core.types.questions import Asked
 
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     typed = Asked(question, as_of, tuple(scope or ()), product, background)
+    chosen = Variant(variant) if variant else None
     if questions is not None:
         if question or flow or explain:
             raise UsageError("--questions: leave out the question, --flow and --explain")
-        answer_file(questions, typed, runtime, as_json=as_json)
+        answer_file(questions, typed, runtime, variant=chosen, as_json=as_json)
         return
     from flows.running import run_answer
 
-    run = run_answer(typed, runtime, profile=profile, as_flow=flow)
+    run = run_answer(typed, runtime, variant=chosen, profile=profile, as_flow=flow)
     show_answer(run, runtime, explain=explain, as_json=as_json)
 
 
@@ -190,19 +209,55 @@ def probe(
     flow: FlowOption = False,
 ) -> None:
     """Show the best eligible chunks for a question, before any threshold; asks no chat model."""
+    from flows.blocks import open_runtime
     from flows.console import print_probe
     from flows.output import print_json
     from flows.running import run_probe
-    from rag_core.runtime import Runtime
     from rag_core.types.questions import Asked
 
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     typed = Asked(question, as_of, tuple(scope or ()), product, background)
     result = run_probe(typed, runtime, profile=profile, limit=limit, as_flow=flow)
     if as_json:
         print_json(result)
     else:
         print_probe(result)
+
+
+@app.command()
+def compare(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    *,
+    variants: Annotated[
+        bool,
+        typer.Option(
+            "--variants", help="Also answer in the variants direct, tool and context; recorded."
+        ),
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Most hits of each ranking.")] = 10,
+    as_of: AsOfOption = None,
+    scope: ScopeOption = None,
+    product: ProductOption = None,
+    background: BackgroundOption = None,
+    profile: ProfileOption = DEFAULT_PROFILE,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+    flow: FlowOption = False,
+) -> None:
+    """Show dense, lexical and fused rankings side by side, and on request the three variants."""
+    from flows.blocks import open_runtime
+    from flows.output import show_comparison
+    from flows.running import run_compare
+    from rag_core.types.proposals import Variant
+    from rag_core.types.questions import Asked
+
+    runtime = open_runtime(profile, state)
+    typed = Asked(question, as_of, tuple(scope or ()), product, background)
+    chosen = tuple(Variant) if variants else ()
+    result = run_compare(
+        typed, runtime, variants=chosen, profile=profile, limit=limit, as_flow=flow
+    )
+    show_comparison(result, as_json=as_json)
 
 
 @app.command()
@@ -220,16 +275,16 @@ def audit(
     flow: FlowOption = False,
 ) -> None:
     """Recompute every stored digest; needs no model and changes nothing."""
+    from flows.blocks import open_runtime
     from flows.console import print_audit
     from flows.output import print_json
     from flows.running import run_audit
     from flows.views import audit_view
-    from rag_core.runtime import Runtime
     from rag_core.verbs.audit import require_clean
 
     if require_current and corpus is None:
         raise UsageError("--require-current: name the folder to compare with --corpus")
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     result = run_audit(runtime, profile=profile, corpus=corpus, as_flow=flow)
     if as_json:
         print_json(audit_view(result))
@@ -247,12 +302,12 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print a stored document, product or run; needs no model."""
+    from flows.blocks import open_runtime
     from flows.output import print_json
     from flows.showing import print_shown
-    from rag_core.runtime import Runtime
     from rag_core.verbs.show import show as run_show
 
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     shown = run_show(name, store=runtime.store, run_log=runtime.run_log, profile=runtime.profile)
     if as_json:
         print_json(shown)
@@ -268,12 +323,12 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check models, state, locks and Prefect, and say what to do about what is wrong."""
+    from flows.blocks import open_runtime
     from flows.console import OUT, table
     from flows.output import print_json
     from flows.running import prefect_check
-    from rag_core.runtime import Runtime
 
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     checks = (*runtime.health(), prefect_check())
     if as_json:
         print_json(checks)

@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from flows.views import ranking_rows, variant_row
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from rag_core.types.verdicts import Published
     from rag_core.verbs.answer import Answered, AnswerRun
     from rag_core.verbs.audit import Audit
+    from rag_core.verbs.compare import Comparison
     from rag_core.verbs.explain import Explanation
     from rag_core.verbs.ingest import Ingested
     from rag_core.verbs.probe import Probe
@@ -71,6 +74,10 @@ def print_answer(run: AnswerRun, item: Answered) -> None:
         f"scopes {', '.join(row.scopes)}",
         f"{row.eligible} of {row.indexed} chunks eligible",
     ]
+    if row.chat_model is not None:
+        facts.append(f"proposer {row.chat_provider} {row.chat_model}")
+    if row.variant != "direct":
+        facts.append(f"variant {row.variant}")
     if row.top_cosine is not None:
         facts.append(f"best cosine {row.top_cosine:.2f} (least {row.min_cosine:.2f})")
     if row.top_sentence_score is not None and row.abstain_threshold is not None:
@@ -203,6 +210,37 @@ def print_probe(result: Probe) -> None:
         named = ", ".join(result.unknown_products)
         OUT.print(f"an answer would refuse: unknown product {named}", style="yellow")
     OUT.print(f"{result.eligible} of {result.indexed} chunks eligible", style="dim")
+
+
+def print_comparison(result: Comparison) -> None:
+    """Three rankings side by side, then the variants with what each published."""
+    rows = ranking_rows(result)
+    if rows:
+        shown = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        OUT.print(table("Rankings", tuple(rows[0]), shown))
+    retrieval = result.retrieval
+    OUT.print(f"{retrieval.eligible} of {retrieval.indexed} chunks eligible", style="dim")
+    if retrieval.refusal is not None:
+        reason = f"{retrieval.refusal.value}{_in_brackets(retrieval.refusal_detail)}"
+        OUT.print(f"refused before any proposal: {printable(reason)}", style="yellow")
+    if result.run is None:
+        return
+    answers = result.run.answers
+    columns = tuple(variant_row(answers[0]))
+    OUT.print(table("Variants", columns, [tuple(variant_row(a).values()) for a in answers]))
+    for item in answers:
+        if item.verdict.published:
+            OUT.print(f"{item.record.variant}:", style="bold")
+            for text in item.verdict.published:
+                OUT.print(_indented(str(text), "cyan"))
+        elif item.error is not None:
+            OUT.print(printable(f"{item.record.variant}: {item.error}"), style="red")
+    run_id = answers[0].record.run_id
+    OUT.print(f"run {run_id}, recorded in {result.run.verdicts_path}", style="dim", soft_wrap=True)
+
+
+def _in_brackets(detail: str) -> str:
+    return f" ({detail})" if detail else ""
 
 
 def print_audit(result: Audit) -> None:

@@ -38,14 +38,16 @@ def _demo() -> None:
     runtime = Runtime.open()
     for question in QUESTIONS:
         OUT.rule(question)
-        run = run_answer(Asked(question), runtime, profile=DEFAULT_PROFILE, as_flow=True)
+        run = run_answer(
+            Asked(question), runtime, variant=None, profile=DEFAULT_PROFILE, as_flow=True
+        )
         print_answer(run, run.answers[0])
     OUT.rule("next")
     OUT.print(f"The run log is in {runtime.paths.runs}: one Parquet file per run and table.")
     OUT.print("Try, with .venv/bin on your PATH:")
     for command in (
         'rag answer "What is the meal allowance?" --as-of 2025-05-01 --explain ACME-EXPENSES-2026',
-        'rag probe "Where can I export CSV in Reporting?"',
+        'rag compare "Where can I export CSV in Reporting?" --variants',
         "rag show product:GX-200",
         "rag audit --corpus corpus",
         "rag init my-corpus && rag ingest my-corpus --dry-run",

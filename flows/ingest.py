@@ -11,11 +11,12 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.artifacts import leave_findings, leave_manifest
+from flows.blocks import open_runtime
 from flows.progress import WATCHER
 from flows.run_names import corpus_run_name
 from flows.tasks import run_as_task
 from rag_core.errors import CorpusError
-from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.runtime import DEFAULT_PROFILE
 from rag_core.verbs.ingest import Ingested, IngestOptions
 from rag_core.verbs.ingest import ingest as run_ingest
 
@@ -49,7 +50,7 @@ def ingest(
         wait_s: Seconds to wait for another ingest before giving up.
     """
     logger = get_run_logger()
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     watcher = WATCHER.get()
 
     def progress(step: str, done: int, total: int) -> None:

@@ -12,13 +12,14 @@ from flows.console import (
     ERR,
     print_answer,
     print_answers,
+    print_comparison,
     print_explanation,
     print_findings,
     print_ingest,
     printable,
 )
 from flows.progress_bar import progress_bar
-from flows.views import answer_view, as_plain, ingest_view
+from flows.views import answer_view, as_plain, compare_view, ingest_view
 from rag_core.adapters.question_files import read_questions
 from rag_core.errors import CorpusError, RagError, UsageError
 from rag_core.types.verdicts import Outcome
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_core.runtime import Runtime
+    from rag_core.types.proposals import Variant
     from rag_core.types.questions import Asked, Question
     from rag_core.verbs.answer import AnswerRun
+    from rag_core.verbs.compare import Comparison
     from rag_core.verbs.ingest import Ingested
 
 REFUSED_EXIT = 3
@@ -91,7 +94,24 @@ def show_answer(run: AnswerRun, runtime: Runtime, *, explain: str | None, as_jso
         raise typer.Exit(REFUSED_EXIT)
 
 
-def answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool) -> None:
+def show_comparison(result: Comparison, *, as_json: bool) -> None:
+    """Rankings and variants.
+
+    Raises:
+        RagError: The first failure among the variants, after all were shown.
+    """
+    if as_json:
+        print_json(compare_view(result))
+    else:
+        print_comparison(result)
+    for item in result.run.answers if result.run else ():
+        if item.error is not None:
+            raise item.error
+
+
+def answer_file(
+    path: Path, defaults: Asked, runtime: Runtime, *, variant: Variant | None, as_json: bool
+) -> None:
     """Answer all questions of a file in one run, recorded before the first is shown.
 
     Raises:
@@ -110,6 +130,7 @@ def answer_file(path: Path, defaults: Asked, runtime: Runtime, *, as_json: bool)
             resolved,
             ports=runtime.answering,
             ids=RunIds(runtime.new_run_id()),
+            variant=variant,
             progress=progress,
         )
     if as_json:

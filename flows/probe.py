@@ -9,8 +9,9 @@ from pydantic import Field
 
 from flows import tasks
 from flows.artifacts import leave_ranking
+from flows.blocks import open_runtime
 from flows.run_names import question_run_name
-from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.runtime import DEFAULT_PROFILE
 from rag_core.types.questions import Asked
 from rag_core.verbs.probe import Probe
 from rag_core.verbs.probe import probe as run_probe
@@ -37,11 +38,11 @@ def probe(
         as_of: Day as YYYY-MM-DD; empty: today in the profile's zone.
         scopes: Scopes to search; empty: the profile's defaults.
         product: Product code; wins over codes in the question.
-        background: The asker's situation; used for retrieval only.
+        background: The asker's situation; read by retrieval and by chat models.
         profile: Packaged profile name, or path of a .toml file.
         state: State root; empty: RAG_STATE_ROOT, else ./state.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     # The form of the Prefect UI sends empty texts for what was left out.
     asked = Asked(question, as_of or None, tuple(scopes or ()), product or None, background or None)
     resolved = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from flows.blocks import open_runtime
 from flows.console import ERR
 from flows.environment import api_configured, prepare_prefect
 from flows.progress_bar import progress_bar
@@ -14,17 +15,20 @@ from rag_core.runtime import Runtime, StatePaths
 from rag_core.verbs.answer import answer as answer_plainly
 from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.audit import audit as audit_plainly
+from rag_core.verbs.compare import compare as compare_plainly
 from rag_core.verbs.doctor import HealthCheck
 from rag_core.verbs.probe import probe as probe_plainly
 from rag_core.verbs.requests import resolve_question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from rag_core.types.proposals import Variant
     from rag_core.types.questions import Asked
     from rag_core.verbs.answer import AnswerRun
     from rag_core.verbs.audit import Audit
+    from rag_core.verbs.compare import Comparison
     from rag_core.verbs.ingest import Ingested
     from rag_core.verbs.probe import Probe
 
@@ -45,7 +49,7 @@ def run_ingest(
     Raises:
         RagError: Whatever stopped the ingest.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     if not corpus.is_dir():
         raise UsageError(f"corpus {corpus}: no such folder. For a sample, run: rag init {corpus}")
     _announce_server(runtime.paths)
@@ -69,7 +73,14 @@ def run_ingest(
     return result
 
 
-def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -> AnswerRun:
+def run_answer(
+    asked: Asked,
+    runtime: Runtime,
+    *,
+    variant: Variant | None,
+    profile: str,
+    as_flow: bool,
+) -> AnswerRun:
     """Answer one question; a Prefect API that fails does not fail the answer.
 
     Raises:
@@ -79,7 +90,12 @@ def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -
     question = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
 
     def plainly() -> AnswerRun:
-        return answer_plainly([question], ports=runtime.answering, ids=RunIds(runtime.new_run_id()))
+        return answer_plainly(
+            [question],
+            ports=runtime.answering,
+            ids=RunIds(runtime.new_run_id()),
+            variant=variant,
+        )
 
     def flowing() -> AnswerRun:
         from flows.answer import answer
@@ -91,6 +107,7 @@ def run_answer(asked: Asked, runtime: Runtime, *, profile: str, as_flow: bool) -
             scopes=list(question.scopes),
             product=question.product or "",
             background=question.background or "",
+            variant=variant,
             profile=_absolute_profile(profile),
             state=str(runtime.paths.root),
         )
@@ -125,6 +142,47 @@ def run_probe(asked: Asked, runtime: Runtime, *, profile: str, limit: int, as_fl
         runtime,
         as_flow=as_flow,
     )
+
+
+def run_compare(
+    asked: Asked,
+    runtime: Runtime,
+    *,
+    variants: Sequence[Variant],
+    profile: str,
+    limit: int,
+    as_flow: bool,
+) -> Comparison:
+    """The rankings of one question, and its answers in these variants."""
+    question = resolve_question(asked, profile=runtime.profile, clock=runtime.clock)
+
+    def plainly() -> Comparison:
+        return compare_plainly(
+            question,
+            ports=runtime.answering,
+            ids=RunIds(runtime.new_run_id()),
+            variants=variants,
+            limit=limit,
+        )
+
+    def flowing() -> Comparison:
+        from flows.compare import compare
+
+        result: Comparison = _run_flow(
+            compare,
+            question=asked.text,
+            variants=bool(variants),
+            limit=limit,
+            as_of=question.as_of.isoformat(),
+            scopes=list(question.scopes),
+            product=question.product or "",
+            background=question.background or "",
+            profile=_absolute_profile(profile),
+            state=str(runtime.paths.root),
+        )
+        return result
+
+    return _flow_or_plain(flowing, plainly, runtime, as_flow=as_flow)
 
 
 def run_audit(runtime: Runtime, *, profile: str, corpus: Path | None, as_flow: bool) -> Audit:
@@ -167,7 +225,7 @@ def run_serve(
     Raises:
         UsageError: If no Prefect server is configured, or the schedule is invalid.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = open_runtime(profile, state)
     if not api_configured():
         raise UsageError(
             "serve: no Prefect server is configured. Run: prefect server start, and set "

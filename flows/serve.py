@@ -11,6 +11,7 @@ from prefect.schedules import Cron, Schedule
 
 from flows.answer import answer
 from flows.audit import audit
+from flows.compare import compare
 from flows.ingest import ingest
 from flows.probe import probe
 from rag_core.errors import UsageError
@@ -51,6 +52,7 @@ def serve_flows(options: ServeOptions) -> None:
         ),
         answer.to_deployment(name="answer", parameters=shared, tags=["rag"]),
         probe.to_deployment(name="probe", parameters=shared, tags=["rag"]),
+        compare.to_deployment(name="compare", parameters=shared, tags=["rag"]),
         audit.to_deployment(name="audit", parameters=with_corpus, tags=["rag"]),
     ]
     # Typed as maybe a coroutine; called from synchronous code it is the deployment itself.

@@ -17,6 +17,7 @@ from rag_core.verbs import answer as answering
 from rag_core.verbs import audit as auditing
 from rag_core.verbs import ingest_steps as ingesting
 from rag_core.verbs import probe as probing
+from rag_core.verbs import propose as proposing
 from rag_core.verbs import retrieve as retrieving
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ embed_shard = task(name="embed shard", cache_policy=NO_CACHE)(ingesting.embed_sh
 validate = task(name="validate", cache_policy=NO_CACHE)(ingesting.validate)
 commit = task(name="commit", cache_policy=NO_CACHE)(ingesting.commit)
 retrieve = task(name="retrieve", cache_policy=NO_CACHE)(retrieving.retrieve)
-chat = task(name="chat", cache_policy=NO_CACHE)(answering.propose)
+chat = task(name="chat", cache_policy=NO_CACHE)(proposing.propose)
 gate = task(name="gate", cache_policy=NO_CACHE)(answering.gate)
 record = task(name="record", cache_policy=NO_CACHE)(answering.record)
 probe = task(name="probe", cache_policy=NO_CACHE)(probing.probe)

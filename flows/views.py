@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rag_core.types.retrieval import Candidate
     from rag_core.verbs.answer import Answered, AnswerRun
     from rag_core.verbs.audit import Audit
+    from rag_core.verbs.compare import Comparison
     from rag_core.verbs.ingest import Ingested
 
 
@@ -44,6 +46,9 @@ def answer_view(run: AnswerRun, item: Answered) -> dict[str, Any]:
         "scopes": list(row.scopes),
         "product": row.product,
         "profile": row.profile,
+        "chat_provider": row.chat_provider,
+        "chat_model": row.chat_model,
+        "proposal_style": row.proposal_style,
         "variant": row.variant,
         "outcome": verdict.outcome.value,
         "reasons": [reason.value for reason in verdict.reasons],
@@ -55,11 +60,82 @@ def answer_view(run: AnswerRun, item: Answered) -> dict[str, Any]:
         "top_cosine": row.top_cosine,
         "top_sentence_score": row.top_sentence_score,
         "calls": as_plain(row.calls),
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
         "timings_ms": dict(row.timings_ms),
         "contract_digest": row.contract_digest,
         "generation_digest": row.generation_digest,
         "hits_path": str(run.hits_path),
         "verdicts_path": str(run.verdicts_path),
+    }
+
+
+def compare_view(result: Comparison) -> dict[str, Any]:
+    """A comparison as an object: three rankings, and the answers where they were asked for."""
+    retrieval, run = result.retrieval, result.run
+    refusal = retrieval.refusal
+    return {
+        "question": result.question.text,
+        "as_of": result.question.as_of.isoformat(),
+        "scopes": list(result.question.scopes),
+        "indexed": retrieval.indexed,
+        "eligible": retrieval.eligible,
+        "refusal": refusal.value if refusal else None,
+        "dense": [_ranked(hit, hit.dense_rank) for hit in result.dense],
+        "lexical": [_ranked(hit, hit.lexical_rank) for hit in result.lexical],
+        "fused": [_ranked(hit, hit.rank) for hit in result.fused],
+        "variants": [answer_view(run, item) for item in run.answers] if run else [],
+    }
+
+
+def _ranked(hit: Candidate, rank: int | None) -> dict[str, Any]:
+    return {
+        "rank": rank,
+        "chunk_id": hit.chunk_id,
+        "cosine": hit.cosine,
+        "lexical_score": hit.lexical_score,
+        "fused_score": hit.fused_score,
+        "shared_terms": hit.shared_terms,
+        "admission": hit.admission.value,
+    }
+
+
+def ranking_rows(result: Comparison) -> list[dict[str, Any]]:
+    """What the three rankings hold at each rank, and what became of the fused hit there."""
+    longest = max(len(result.dense), len(result.lexical), len(result.fused))
+    rows = []
+    for at in range(longest):
+        dense, lexical, fused = (
+            hits[at] if at < len(hits) else None
+            for hits in (result.dense, result.lexical, result.fused)
+        )
+        rows.append(
+            {
+                "rank": at + 1,
+                "dense": dense and dense.chunk_id,
+                "cosine": dense and round(dense.cosine, 4),
+                "lexical": lexical and lexical.chunk_id,
+                "score": lexical and lexical.lexical_score,
+                "fused": fused and fused.chunk_id,
+                "in or out": fused and fused.admission.value,
+            }
+        )
+    return rows
+
+
+def variant_row(item: Answered) -> dict[str, Any]:
+    """One variant's outcome and its calls, without texts."""
+    row, verdict = item.record, item.verdict
+    return {
+        "variant": row.variant,
+        "outcome": verdict.outcome.value,
+        "reason": ", ".join(reason.value for reason in verdict.reasons),
+        "accepted": len(verdict.published),
+        "host": row.calls.host_calls,
+        "tool": row.calls.tool_calls,
+        "context": row.calls.context_calls,
+        "chat": row.calls.chat_calls,
+        "repair": row.calls.repair_calls,
     }
 
 

@@ -8,6 +8,7 @@
     ├── StaleIndexError         5  `--require-current`: folder and index differ
     ├── IntegrityError          6  stored content differs from its digests, counts or signature
     ├── ProviderError           7  a model or its server failed
+    │   └── RejectedTextError   7  a provider refused or cut one of the texts it was sent
     ├── LockedError             8  another ingest holds the lock
     └── RecordError             9  the run log could not be written, so nothing was shown
 
@@ -81,6 +82,15 @@ class ProviderError(RagError):
 
     exit_code = 7
     reason = "provider"
+
+
+class RejectedTextError(ProviderError):
+    """A provider refused, or read only a part of, one of the texts that it was sent."""
+
+    def __init__(self, message: str, *, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+        """Index of the text in the request, from 0."""
 
 
 class LockedError(RagError):

@@ -1,13 +1,12 @@
 """The composition root: a profile and a state root become filled ports.
 
-The only module that knows which adapter stands behind which name.
+With `registry`, the only module that knows which adapter stands behind which port.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata, resources
@@ -16,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from rag_core.adapters.corpus_folder import CorpusFolder
 from rag_core.adapters.exact_scan import ExactScan
-from rag_core.adapters.extractive import ExtractiveChat
 from rag_core.adapters.ingest_lock import IngestLock
-from rag_core.adapters.minilm import MiniLmEmbedder
 from rag_core.adapters.profile_files import load_profile
 from rag_core.adapters.run_log import RunLogFolder
 from rag_core.adapters.sqlite_index import SqliteIndex
 from rag_core.adapters.stages import StageFolder
 from rag_core.adapters.system_clock import SystemClock
 from rag_core.errors import UsageError
+from rag_core.registry import Providers, ReadBlock
 from rag_core.types.ids import RunId
 from rag_core.verbs.answer import AnswerPorts
 from rag_core.verbs.doctor import (
     HealthCheck,
+    check_chat,
     check_embedder,
     check_index,
     check_lock,
@@ -44,15 +43,6 @@ if TYPE_CHECKING:
 DEFAULT_PROFILE = "offline"
 STATE_VARIABLE = "RAG_STATE_ROOT"
 KEY_VARIABLE = "RAG_INDEX_KEY"
-
-EMBEDDERS: dict[str, Callable[[Profile], Embedder]] = {
-    "embedded": lambda profile: MiniLmEmbedder(profile.embedding),
-}
-CHATS: dict[str, Callable[[Profile], Chat]] = {
-    "extractive": lambda profile: ExtractiveChat(
-        sentences=profile.chat.sentences, max_chars=profile.gate.publish_chars
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +122,24 @@ class Runtime:
     profile: Profile
     paths: StatePaths
     clock: Clock = field(default_factory=SystemClock)
+    providers: Providers = field(default_factory=Providers)
 
     @classmethod
     def open(
-        cls, profile: str = DEFAULT_PROFILE, state: str | os.PathLike[str] | None = None
+        cls,
+        profile: str = DEFAULT_PROFILE,
+        state: str | os.PathLike[str] | None = None,
+        *,
+        read_block: ReadBlock | None = None,
     ) -> Runtime:
         """The runtime of a profile (name or path) and a state root; touches no index.
 
         Raises:
             UsageError: If the profile is unknown or breaks a rule.
         """
-        return cls(load_profile(profile), StatePaths(state_root(state)))
+        return cls(
+            load_profile(profile), StatePaths(state_root(state)), providers=Providers(read_block)
+        )
 
     @cached_property
     def store(self) -> IndexStore:
@@ -156,8 +153,13 @@ class Runtime:
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The profile's embedder; its model is loaded at first use."""
-        return EMBEDDERS[self.profile.embedding.provider](self.profile)
+        """The profile's embedder; its model is loaded, or its server asked, at first use."""
+        return self.providers.embedder(self.profile)
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The profile's proposer; made when there is something to propose from."""
+        return self.providers.chat(self.profile)
 
     @cached_property
     def retrieval(self) -> RetrievalPorts:
@@ -166,11 +168,10 @@ class Runtime:
 
     @cached_property
     def answering(self) -> AnswerPorts:
-        """Ports of answering; the chat client is made only when it is needed."""
-        profile = self.profile
+        """Ports of answering; the chat client is made only when it is needed (promise 4)."""
         return AnswerPorts(
             retrieval=self.retrieval,
-            make_chat=lambda: CHATS[profile.chat.provider](profile),
+            make_chat=lambda: self.chat,
             run_log=self.run_log,
             clock=self.clock,
         )
@@ -199,13 +200,18 @@ class Runtime:
     def health(self) -> tuple[HealthCheck, ...]:
         """The checks of `rag doctor` that need no Prefect, in the order of their use."""
         checks = [
-            check_embedder(self.embedder),
+            check_embedder(lambda: self.embedder),
+            check_chat(lambda: self.providers.chat_model(self.profile)),
             check_state(self.paths.root),
-            check_index(self.store, self.profile, self.embedder),
+            check_index(self.store, self.profile, lambda: self.embedder),
         ]
         if self.paths.root.is_dir():
             checks.append(check_lock(lambda: IngestLock(self.paths.lock, timeout_s=0)))
         return tuple(checks)
+
+    def close(self) -> None:
+        """Close the connections to providers; a later use opens them again."""
+        self.providers.close()
 
     def new_run_id(self) -> RunId:
         """A fresh run id."""

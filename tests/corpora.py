@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from rag_core.adapters.sqlite_index import SqliteIndex
 from rag_core.adapters.stages import StageFolder
 from rag_core.types.ids import RunId
 from rag_core.types.profiles import Profile
-from rag_core.types.questions import Asked
+from rag_core.types.questions import Asked, Question
 from rag_core.verbs.answer import AnswerPorts, AnswerRun, answer
 from rag_core.verbs.answer_records import RunIds
 from rag_core.verbs.ingest import Ingested, IngestOptions, ingest
@@ -106,22 +107,57 @@ class Workbench:
 
     def ingest(self, **options: bool) -> Ingested:
         return ingest(
-            ports=self.ingest_ports(), run_id=self._run_id(), options=IngestOptions(**options)
+            ports=self.ingest_ports(), run_id=self.run_id(), options=IngestOptions(**options)
         )
 
     def retrieval_ports(self) -> RetrievalPorts:
         return RetrievalPorts(self.profile, self.store, self.embedder, ExactScan(), ProcessMemory())
 
-    def answer(self, text: str, *, make_chat=None, **asked: object) -> AnswerRun:
-        ports = AnswerPorts(
+    def answer_ports(self, make_chat=None) -> AnswerPorts:
+        return AnswerPorts(
             retrieval=self.retrieval_ports(),
             make_chat=make_chat or (lambda: ExtractiveChat(sentences=3)),
             run_log=self.run_log,
             clock=self.clock,
         )
-        question = resolve_question(Asked(text, **asked), profile=self.profile, clock=self.clock)
-        return answer([question], ports=ports, ids=RunIds(self._run_id()))
 
-    def _run_id(self) -> RunId:
+    def question(self, text: str, **asked: object) -> Question:
+        return resolve_question(Asked(text, **asked), profile=self.profile, clock=self.clock)
+
+    def answer(self, text: str, *, make_chat=None, variant=None, **asked: object) -> AnswerRun:
+        return answer(
+            [self.question(text, **asked)],
+            ports=self.answer_ports(make_chat),
+            ids=RunIds(self.run_id()),
+            variant=variant,
+        )
+
+    def run_id(self) -> RunId:
         self.runs += 1
         return RunId(f"run-{self.runs}")
+
+
+PUMP_QUESTION = "What colour is the seal of the pump?"
+PUMP_SENTENCE = "The seal of the pump is blue and never removed."
+
+
+def pump_bench(root: Path) -> Workbench:
+    """Two ingested documents, of which SEAL answers `PUMP_QUESTION` and VALVE is far from it."""
+    bench = Workbench(root)
+    bench.embedder.vectors = {
+        "seal": [1, 0, 0, 0, 0, 0, 0, 0],
+        "valve": [0, 1, 0, 0, 0, 0, 0, 0],
+    }
+    write_document(bench.corpus, "SEAL", PUMP_SENTENCE)
+    write_document(bench.corpus, "VALVE", "The valve opens at five bar and closes at two.")
+    bench.ingest()
+    return bench
+
+
+def pump_proposal(*evidence: tuple[str, str], can_answer: bool = True) -> str:
+    """A reply in the style `quotes`; without evidence, the sentence that answers."""
+    entries = [
+        {"source_id": source_id, "quote": quote}
+        for source_id, quote in evidence or (("SEAL#0", PUMP_SENTENCE),)
+    ]
+    return json.dumps({"can_answer": can_answer, "evidence": entries})

@@ -10,8 +10,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from rag_core.errors import ProviderError
+from rag_core.rules.prompts import RETRIEVE_KNOWLEDGE
 from rag_core.types.index import EmbeddingContract
-from rag_core.types.proposals import ChatReply, ChatRequest
+from rag_core.types.messages import ToolCall
+from rag_core.types.proposals import ChatReply, ChatRequest, ToolStep
+from rag_core.types.questions import Question
 
 
 class StoppedClock:
@@ -43,6 +46,7 @@ class KnownVectors:
     window_chars: int | None = None
     """Characters that the model reads at once; None for a model that reads any text."""
     fail_after: int | None = None
+    concurrency: int = 1
     spoil: Callable[[np.ndarray], np.ndarray] = lambda vectors: vectors
     requests: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -83,10 +87,20 @@ class ScriptedChat:
 
     replies: list[str]
     asked: list[ChatRequest] = field(default_factory=list)
+    calls: int = 1
+    """How often its tool step calls the tool."""
+    tool_steps: list[Question] = field(default_factory=list)
+
+    def call_tool(self, question: Question) -> ToolStep:
+        self.tool_steps.append(question)
+        name = RETRIEVE_KNOWLEDGE.name
+        calls = tuple(ToolCall(f"call-{n}", name, "{}") for n in range(self.calls))
+        return ToolStep(calls, input_tokens=7, output_tokens=3)
 
     def propose(self, request: ChatRequest) -> ChatReply:
         self.asked.append(request)
-        return ChatReply(self.replies[len(self.asked) - 1], input_tokens=10, output_tokens=5)
+        text = self.replies[len(self.asked) - 1]
+        return ChatReply(text, input_tokens=10, output_tokens=5)
 
 
 def no_chat() -> ScriptedChat:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from rag_core.rules.prompts import RETRIEVE_KNOWLEDGE
 from rag_core.rules.selection import quotations
-from rag_core.types.proposals import MAX_EVIDENCE, ChatReply
+from rag_core.types.messages import ToolCall
+from rag_core.types.proposals import MAX_EVIDENCE, ChatReply, ToolStep
 
 if TYPE_CHECKING:
     from rag_core.types.proposals import ChatRequest
+    from rag_core.types.questions import Question
 
 
 class ExtractiveChat:
@@ -29,17 +32,23 @@ class ExtractiveChat:
         self._sentences = sentences
         self._max_chars = max_chars
 
+    def call_tool(self, question: Question) -> ToolStep:
+        """One call of `retrieve_knowledge`: like any other proposer it has no other way to text."""
+        del question  # what to retrieve is the host's decision
+        return ToolStep((ToolCall("call-1", RETRIEVE_KNOWLEDGE.name, "{}"),))
+
     def propose(self, request: ChatRequest) -> ChatReply:
         """A proposal as JSON text; every quotation is a slice of its chunk.
 
         Without sentences it declines. A repair gets the same reply: there is nothing to mend.
         """
-        texts = {excerpt.chunk_id: excerpt.source.text for excerpt in request.excerpts}
+        knowledge = request.knowledge
+        texts = {excerpt.chunk_id: excerpt.source.text for excerpt in knowledge.excerpts}
         evidence = [
             {"source_id": chunk_id, "quote": texts[chunk_id][span.start : span.end]}
             for chunk_id, span in quotations(
-                request.sentences,
-                request.excerpts,
+                knowledge.sentences,
+                knowledge.excerpts,
                 limit=self._sentences,
                 max_chars=self._max_chars,
             )

@@ -89,6 +89,11 @@ class MiniLmEmbedder:
         """The space of the vectors; known without loading anything."""
         return self._contract
 
+    @property
+    def concurrency(self) -> int:
+        """One: the model uses all threads that it may by itself."""
+        return 1
+
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Token windows per text: 1 up to 254 content tokens; loads the tokenizer only.
 

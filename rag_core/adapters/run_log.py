@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from rag_core.adapters import run_log_rows
 from rag_core.adapters.durable import write_durably
-from rag_core.adapters.run_log_schemas import SCHEMAS
+from rag_core.adapters.run_log_schemas import ADDED, SCHEMAS
 from rag_core.errors import IntegrityError, RecordError
 from rag_core.types.ids import Digest, RunId
 
@@ -122,16 +122,19 @@ def _read(path: Path) -> list[dict[str, Any]]:
     try:
         with pq.ParquetFile(path) as file:
             rows: list[dict[str, Any]] = file.read().to_pylist()
+            told = (file.schema_arrow.metadata or {}).get(b"rag.schema_version", b"1")
+            version = int(told)
     except (OSError, pa.ArrowException, ValueError) as error:
         raise IntegrityError(
             f"{path}: run log file cannot be read: {error}. Move it away, or restore it from a "
             "backup, and repeat the command"
         ) from error
     expected = set(SCHEMAS[path.parent.parent.name].names)
-    missing = sorted(expected.difference(*rows)) if rows else []
+    later = frozenset[str]().union(*(ADDED[v] for v in ADDED if v > version))
+    missing = sorted(expected.difference(later, *rows)) if rows else []
     if missing:
         raise IntegrityError(
             f"{path}: not a file of this run log, column {missing[0]!r} is missing. Move it away "
             "and repeat the command"
         )
-    return rows
+    return [dict.fromkeys(later & expected) | row for row in rows]

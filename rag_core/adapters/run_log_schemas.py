@@ -12,8 +12,13 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-RUN_LOG_VERSION: Final = 1
+RUN_LOG_VERSION: Final = 2
 """In the metadata of every file as `rag.schema_version`; raised with any change of a column."""
+
+ADDED: Final[Mapping[int, frozenset[str]]] = {
+    2: frozenset({"chat_provider", "chat_model", "proposal_style"}),
+}
+"""Columns by the version that brought them; older files lack them, and read as null."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
@@ -96,6 +101,9 @@ VERDICTS = _schema(
         ("product", pa.string()),
         ("variant", pa.string()),
         ("profile", pa.string()),
+        ("chat_provider", pa.string()),
+        ("chat_model", pa.string()),
+        ("proposal_style", pa.string()),
         ("contract_digest", pa.string()),
         ("generation_digest", pa.string()),
         ("outcome", pa.string()),

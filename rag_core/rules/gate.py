@@ -13,7 +13,13 @@ from rag_core.rules.ellipsis import has_short_part
 from rag_core.rules.length import is_long_enough
 from rag_core.rules.matching import MAX_QUOTE_CHARS, find_quote, has_control_character, nearest_miss
 from rag_core.rules.publishing import Accepted, publish
-from rag_core.types.proposals import MAX_EVIDENCE, AnswerProposal, Evidence, MalformedReply
+from rag_core.types.proposals import (
+    MAX_EVIDENCE,
+    AnswerProposal,
+    Evidence,
+    MalformedReply,
+    ToolNotCalled,
+)
 from rag_core.types.verdicts import Outcome, Reason, Rejection, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ _SENTENCES: Final = {
     Reason.UNKNOWN_PRODUCT: "the question names a product that is not known",
     Reason.DECLINED: "the proposer found no answer in the retrieved excerpts",
     Reason.NO_EVIDENCE: "the proposal quotes nothing",
+    Reason.TOOL_NOT_CALLED: "the proposer did not call the tool that returns the excerpts",
     Reason.MALFORMED_PROPOSAL: "the proposal is malformed",
     Reason.UNKNOWN_SOURCE: "the proposal cites an excerpt that was not retrieved",
     Reason.INELIGIBLE_SOURCE: "the proposal cites a source that may not answer this question",
@@ -46,7 +53,7 @@ _LOGGED_CHARS: Final = 1_000
 
 
 def judge(
-    reply: AnswerProposal | MalformedReply,
+    reply: AnswerProposal | MalformedReply | ToolNotCalled,
     excerpts: tuple[Excerpt, ...],
     *,
     eligibility: EligibilityRule,
@@ -61,6 +68,8 @@ def judge(
         settings: The profile's.
     """
     match reply:
+        case ToolNotCalled():
+            return refuse(Reason.TOOL_NOT_CALLED)
         case MalformedReply():
             return refuse(Reason.MALFORMED_PROPOSAL, reply.problem)
         case AnswerProposal():

@@ -6,7 +6,7 @@ Nothing is mended: behind a gate, a mended quotation is an invented quotation.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -56,18 +56,23 @@ def _clean(value: str) -> str:
 _Text = Annotated[str, AfterValidator(_clean)]
 
 
-class _Strict(BaseModel):
+class StrictReply(BaseModel):
+    """A model's reply: nothing coerced, nothing extra."""
+
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class _Entry(_Strict):
+class _Entry(StrictReply):
     source_id: _Text
     quote: _Text
 
 
-class _Proposal(_Strict):
+class _Proposal(StrictReply):
     can_answer: bool
     evidence: list[_Entry] = Field(max_length=MAX_EVIDENCE)
+
+
+_Reply = TypeVar("_Reply", bound=StrictReply)
 
 
 def parse_reply(text: str) -> AnswerProposal | MalformedReply:
@@ -77,11 +82,20 @@ def parse_reply(text: str) -> AnswerProposal | MalformedReply:
     it, a duplicate, missing or extra key, a value of another type, NaN, a control character or
     over 64 KB make it malformed. `can_answer` false beside evidence is well formed.
     """
+    read = read_strictly(text, _Proposal)
+    if isinstance(read, MalformedReply):
+        return read
+    entries = tuple(Evidence(entry.source_id, entry.quote) for entry in read.evidence)
+    return AnswerProposal(read.can_answer, entries)
+
+
+def read_strictly(text: str, model: type[_Reply]) -> _Reply | MalformedReply:
+    """The reply as `model`, or one sentence about why it is none."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_REPLY_BYTES:
         return MalformedReply(f"the reply is over {MAX_REPLY_BYTES} bytes")
     try:
         value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
-        proposal = _Proposal.model_validate(value)
+        return model.model_validate(value)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         return MalformedReply(f"the reply is not one JSON object: {error.msg} at {place}")
@@ -90,9 +104,7 @@ def parse_reply(text: str) -> AnswerProposal | MalformedReply:
     except RecursionError:
         return MalformedReply("the reply is nested too deeply")
     except ValueError as error:  # from the two hooks, or a number beyond Python's digit limit
-        return MalformedReply(f"the reply is not one JSON object: {_shown(str(error))}")
-    entries = tuple(Evidence(entry.source_id, entry.quote) for entry in proposal.evidence)
-    return AnswerProposal(proposal.can_answer, entries)
+        return MalformedReply(f"the reply is not one JSON object: {printable_start(str(error))}")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,11 +121,13 @@ def _no_constant(name: str) -> Any:  # noqa: ANN401 - json's hook; it never retu
 def _problem(error: ValidationError) -> str:
     """The first fault with its place; of the reply itself at most a shortened field name."""
     fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) if isinstance(part, int) else _shown(part) for part in fault["loc"])
+    place = ".".join(
+        str(part) if isinstance(part, int) else printable_start(part) for part in fault["loc"]
+    )
     return f"{place or 'the reply'}: {fault['msg']}"
 
 
-def _shown(words: str) -> str:
+def printable_start(words: str) -> str:
     """At most 40 characters; what does not print is escaped."""
     plain = words if words.isprintable() else ascii(words)
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…"

@@ -16,7 +16,9 @@ from rag_core.types.index import (
     StoredChunk,
     ValidatedBuild,
 )
-from rag_core.types.proposals import ChatReply, ChatRequest
+from rag_core.types.messages import ChatMessage, Completion, ToolSpec
+from rag_core.types.proposals import ChatReply, ChatRequest, ToolStep
+from rag_core.types.questions import Question
 from rag_core.types.records import AnswerRecords, IngestRecord
 from rag_core.types.retrieval import EligibleSet, Ranking
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
+    from typing import Any
 
     from rag_core.types.chunks import FloatMatrix, FloatVector
 
@@ -46,11 +49,19 @@ class Progress(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns rendered texts into vectors, in order."""
+    """Turns rendered texts into vectors, in order. Safe to call from several threads."""
 
     @property
     def contract(self) -> EmbeddingContract:
-        """The space of the vectors; known without loading the model."""
+        """The space of the vectors; a provider that reports a model digest is asked for it once.
+
+        Raises:
+            ProviderError: If the provider cannot be asked.
+        """
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls of `embed` may usefully run at once; 1 for a model in this process."""
 
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """How many inputs of a batch each text costs; 1 unless longer than the model's window."""
@@ -59,13 +70,51 @@ class Embedder(Protocol):
         """One vector per text in the same order, shape (len(texts), dimension), float32.
 
         Raises:
-            ProviderError: If the model fails or its reply breaks a rule; the text is named by
-                its position and digest, never printed.
+            RejectedTextError: If the provider refuses or cuts one of the texts; the text is named
+                by its position and digest, never printed.
+            ProviderError: If the model fails or its reply breaks a rule.
+        """
+
+
+class ChatModel(Protocol):
+    """A chat model behind a provider's wire. It keeps nothing between calls."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, for messages."""
+
+    def complete(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        tools: Sequence[ToolSpec] = (),
+    ) -> Completion:
+        """The model's next turn: JSON of `schema` where one is given, a call where tools are.
+
+        Whether the model obeyed is for the caller to check.
+
+        Raises:
+            ProviderError: If the provider fails, or its reply is not of its own protocol.
+        """
+
+    def check(self) -> str:
+        """What a person wants to know of a provider that is ready, in a few words.
+
+        Raises:
+            ProviderError: If it cannot be reached or lacks the model.
         """
 
 
 class Chat(Protocol):
     """Proposes evidence for a question."""
+
+    def call_tool(self, question: Question) -> ToolStep:
+        """The first step of the variant `tool`: the question alone, and the tool to call.
+
+        Raises:
+            ProviderError: If the provider fails.
+        """
 
     def propose(self, request: ChatRequest) -> ChatReply:
         """The model's raw reply, to be read by `rules.proposals`.

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from rag_core.types.proposals import ProposalStyle, Variant
+
 Name = Annotated[str, Field(min_length=1)]
+_REFERENCE = r"(env|block):[A-Za-z0-9_.-]+"
+Reference = Annotated[str, Field(pattern=rf"^{_REFERENCE}$")]
+"""Names where a secret stands, never the secret: `env:NAME` or, in flows, `block:NAME`."""
 
 
 class _Strict(BaseModel):
@@ -27,14 +33,59 @@ def _checked_template(value: str, placeholders: set[str]) -> str:
     return value
 
 
-class EmbeddingSettings(_Strict):
+class HttpSettings(_Strict):
+    """Limits of the requests to one provider; the embedded models make none."""
+
+    timeout_s: float = Field(default=120.0, gt=0, description="Seconds for one whole reply.")
+    attempts: int = Field(default=4, ge=1, le=10, description="Tries of one request in all.")
+    max_wait_s: float = Field(
+        default=30.0, ge=0, description="Longest pause before a try; a longer Retry-After fails."
+    )
+    concurrency: int = Field(default=2, ge=1, le=32, description="Most requests at once.")
+    max_reply_mb: float = Field(default=16.0, gt=0, description="A larger reply is an error.")
+
+
+class _Provided(_Strict):
+    """Where a provider stands. Neither address nor key has a default that leaves this machine."""
+
+    endpoint: str | None = Field(
+        default=None, description="URL without credentials, or `env:NAME` or `block:NAME`."
+    )
+    api_key: Reference | None = Field(
+        default=None, description="`env:NAME` or `block:NAME`; never the key itself."
+    )
+    http: HttpSettings = HttpSettings()
+
+    @field_validator("endpoint")
+    @classmethod
+    def _no_credentials(cls, value: str | None) -> str | None:
+        if value is None or re.fullmatch(_REFERENCE, value):
+            return value
+        try:
+            parts = urlsplit(value)
+            named = parts.scheme in ("http", "https") and parts.hostname
+        except ValueError:
+            named = None
+        if not named:
+            raise ValueError("want http://HOST or https://HOST, env:NAME or block:NAME")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("want no credentials and no query in a profile; use env:NAME")
+        return value
+
+
+class EmbeddingSettings(_Provided):
     """Which model makes the vectors, and how texts are rendered for it."""
 
-    provider: Literal["embedded"] = Field(description="Adapter that makes the vectors.")
+    provider: Literal["embedded", "ollama", "openai-compatible"] = Field(
+        description="Adapter that makes the vectors."
+    )
     model: Name = Field(description="Model name as the provider knows it.")
     dimension: int = Field(ge=1, description="Coordinates of a vector.")
     document_template: str = Field(description="Must hold `{text}`; may hold `{title}`.")
     query_template: str = Field(description="Must hold `{text}`.")
+    context_tokens: int | None = Field(
+        default=None, ge=1, description="Most tokens of one text, where the server does not say."
+    )
 
     @field_validator("document_template")
     @classmethod
@@ -61,16 +112,45 @@ class AbstentionSettings(_Strict):
     """The step `score_sentences` and its threshold."""
 
     threshold: float | None = Field(
-        default=None, description="Least score of the best sentence; absent: no abstention."
+        default=None, description="Least score of the best sentence; `off`: no abstention."
     )
     calibrated: bool = Field(description="False puts `uncalibrated` on every verdict.")
 
+    @field_validator("threshold", mode="before")
+    @classmethod
+    def _off(cls, value: object) -> object:
+        return None if value == "off" else value  # TOML has no null to override a base with
 
-class ChatSettings(_Strict):
-    """Who proposes."""
 
-    provider: Literal["extractive"] = Field(description="Adapter that proposes.")
-    sentences: int = Field(ge=1, le=3, description="Most sentences of an extractive proposal.")
+class ChatSettings(_Provided):
+    """Who proposes, and how."""
+
+    provider: Literal["extractive", "ollama", "openai-compatible"] = Field(
+        description="Adapter that proposes."
+    )
+    model: Name | None = Field(default=None, description="Model name as the provider knows it.")
+    style: ProposalStyle = Field(
+        default=ProposalStyle.QUOTES, description="Quotations written out, or numbered sentences."
+    )
+    variant: Variant = Field(
+        default=Variant.DIRECT, description="How the proposer gets its excerpts."
+    )
+    sentences: int = Field(
+        default=3, ge=1, le=3, description="Most sentences of an extractive proposal."
+    )
+    max_tokens: int = Field(default=1024, ge=16, description="Most tokens of a reply.")
+    context_tokens: int = Field(
+        default=8192, ge=512, description="Prompt and reply together; a longer prompt fails."
+    )
+
+    @model_validator(mode="after")
+    def _fits_provider(self) -> ChatSettings:
+        extractive = self.provider == "extractive"
+        if not extractive and self.model is None:
+            raise ValueError(f"model: provider {self.provider!r} needs one")
+        if extractive and self.style is not ProposalStyle.QUOTES:
+            raise ValueError("style: the extractive provider writes quotes")
+        return self
 
 
 class GateSettings(_Strict):
@@ -118,6 +198,14 @@ class Profile(_Strict):
         return value
 
     @model_validator(mode="after")
+    def _endpoints_named(self) -> Profile:
+        for section, local in ((self.embedding, "embedded"), (self.chat, "extractive")):
+            if section.provider != local and section.endpoint is None:
+                name = "embedding" if section is self.embedding else "chat"
+                raise ValueError(f"{name}.endpoint: provider {section.provider!r} needs one")
+        return self
+
+    @model_validator(mode="after")
     def _defaults_allowed(self) -> Profile:
         outside = sorted(set(self.default_scopes) - set(self.allowed_scopes))
         if outside:
@@ -126,3 +214,8 @@ class Profile(_Strict):
                 "narrows allowed_scopes sets default_scopes too"
             )
         return self
+
+    @property
+    def scores_sentences(self) -> bool:
+        """Whether somebody reads sentence scores: abstention, or the extractive proposer."""
+        return self.abstention.threshold is not None or self.chat.provider == "extractive"

@@ -19,10 +19,12 @@ class CallCounts:
     host_calls: int = 0
     """Retrievals by the host."""
     chat_calls: int = 0
-    """Proposals asked for, the repair included."""
+    """Requests to the proposer, the tool step and the repair included."""
     repair_calls: int = 0
     tool_calls: int = 0
+    """Calls of `retrieve_knowledge` that the host answered."""
     context_calls: int = 0
+    """Excerpts injected by the context provider."""
     embedding_calls: int = 0
     """Embedding requests, the canary's included."""
 
@@ -56,6 +58,10 @@ class VerdictRecord:
     product: str | None
     variant: str
     profile: str
+    chat_provider: str
+    chat_model: str | None
+    """None for the extractive proposer."""
+    proposal_style: str
     contract_digest: Digest | None
     generation_digest: Digest | None
     verdict: Verdict

@@ -26,6 +26,7 @@ class Reason(StrEnum):
     UNKNOWN_PRODUCT = "unknown_product"
     DECLINED = "declined"
     NO_EVIDENCE = "no_evidence"
+    TOOL_NOT_CALLED = "tool_not_called"
     MALFORMED_PROPOSAL = "malformed_proposal"
     UNKNOWN_SOURCE = "unknown_source"
     INELIGIBLE_SOURCE = "ineligible_source"

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from rag_core.errors import RagError
 from rag_core.rules.gate import judge, refuse
-from rag_core.rules.proposals import parse_reply
-from rag_core.types.proposals import ChatRequest, MalformedReply, Repair
 from rag_core.types.records import AnswerRecords, VerdictRecord
 from rag_core.types.verdicts import Flag, Outcome, Reason, Verdict
-from rag_core.verbs.answer_records import Proposed, RunIds, Trace, hit_records, verdict_record
+from rag_core.verbs.answer_records import RunIds, Trace, hit_records, verdict_record
+from rag_core.verbs.propose import Proposed, propose
 from rag_core.verbs.ranking import RetrievalPorts
 from rag_core.verbs.retrieve import retrieve
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from rag_core.types.ports import Chat, Clock, Progress, RunLog
     from rag_core.types.profiles import Profile
-    from rag_core.types.proposals import ChatReply
+    from rag_core.types.proposals import Variant
     from rag_core.types.questions import Question
     from rag_core.types.retrieval import Retrieval
 
@@ -85,50 +84,46 @@ def answer(
     *,
     ports: AnswerPorts,
     ids: RunIds,
+    variant: Variant | None = None,
     run_step: RunStep = call_plainly,
     progress: Progress = no_progress,
 ) -> AnswerRun:
     """One verdict per question in order, recorded before it is returned (promise 10).
 
     A question that fails becomes a `failed` verdict with its error attached; the others go on.
+    Without a variant, the profile's.
 
     Raises:
         RecordError: If the log cannot be written; then nothing may be shown.
     """
     run = _Run(ids, ports, ports.clock.now(), run_step)
+    chosen = variant or ports.profile.chat.variant
     answers = []
     for index, question in enumerate(questions):
-        answers.append(_answer_one(index, question, run))
+        answers.append(_answer_one(index, question, chosen, run))
         progress("answer", index + 1, len(questions))
-    records = AnswerRecords(
-        run_id=ids.run_id,
-        started_at=run.started_at,
-        hits=tuple(
-            hit
-            for index, item in enumerate(answers)
-            for hit in hit_records(ids.run_id, index, item.retrieval)
-        ),
-        verdicts=tuple(item.record for item in answers),
-    )
-    hits_path, verdicts_path = run_step("record", record, records, run_log=ports.run_log)
-    return AnswerRun(tuple(answers), hits_path, verdicts_path)
+    return _recorded(answers, run)
 
 
-def propose(retrieval: Retrieval, *, make_chat: Callable[[], Chat]) -> Proposed:
-    """Ask a new chat client for a proposal; a malformed reply gets one repair attempt.
+def answer_in_variants(
+    question: Question,
+    variants: Sequence[Variant],
+    *,
+    ports: AnswerPorts,
+    ids: RunIds,
+    run_step: RunStep = call_plainly,
+) -> AnswerRun:
+    """One verdict per variant in order, all from the same retrieval; recorded as one run.
 
     Raises:
-        ProviderError: If the provider fails.
+        RecordError: If the log cannot be written; then nothing may be shown.
     """
-    chat = make_chat()
-    request = ChatRequest(retrieval.question, retrieval.excerpts, retrieval.sentences)
-    first = chat.propose(request)
-    parsed = parse_reply(first.text)
-    if not isinstance(parsed, MalformedReply):
-        return Proposed(parsed, 1, 0, *_tokens(first))
-    repair = Repair(reply=first.text, problem=parsed.problem)
-    second = chat.propose(replace(request, repair=repair))
-    return Proposed(parse_reply(second.text), 2, 1, *_tokens(first, second))
+    run = _Run(ids, ports, ports.clock.now(), run_step)
+    answers: list[Answered] = []
+    for index, variant in enumerate(variants):
+        found = answers[0].retrieval if answers else None
+        answers.append(_answer_one(index, question, variant, run, found))
+    return _recorded(answers, run)
 
 
 def gate(proposed: Proposed, retrieval: Retrieval, *, profile: Profile) -> Verdict:
@@ -151,22 +146,49 @@ def record(records: AnswerRecords, *, run_log: RunLog) -> tuple[Path, Path]:
     return run_log.write_answers(records)
 
 
-def _answer_one(index: int, question: Question, run: _Run) -> Answered:
+def _recorded(answers: Sequence[Answered], run: _Run) -> AnswerRun:
+    records = AnswerRecords(
+        run_id=run.ids.run_id,
+        started_at=run.started_at,
+        hits=tuple(
+            hit
+            for index, item in enumerate(answers)
+            for hit in hit_records(run.ids.run_id, index, item.retrieval)
+        ),
+        verdicts=tuple(item.record for item in answers),
+    )
+    run_log = run.ports.run_log
+    hits_path, verdicts_path = run.run_step("record", record, records, run_log=run_log)
+    return AnswerRun(tuple(answers), hits_path, verdicts_path)
+
+
+def _answer_one(
+    index: int, question: Question, variant: Variant, run: _Run, found: Retrieval | None = None
+) -> Answered:
+    """One verdict; `found` is a retrieval of this question that this run has already made."""
     ports = run.ports
     steps = TimedSteps(run.run_step, ports.clock)
-    retrieval = proposed = error = None
+    retrieval, proposed, error = found, None, None
     try:
-        retrieval = steps("retrieve", retrieve, question, ports=ports.retrieval)
+        if retrieval is None:
+            retrieval = steps("retrieve", retrieve, question, ports=ports.retrieval)
         if retrieval.refusal is not None:
             refusal = refuse(retrieval.refusal, retrieval.refusal_detail)
             verdict = _with_calibration(refusal, ports.profile)
         else:
-            proposed = steps("chat", propose, retrieval, make_chat=ports.make_chat)
+            proposed = steps(
+                "chat",
+                propose,
+                retrieval,
+                make_chat=ports.make_chat,
+                variant=variant,
+                style=ports.profile.chat.style,
+            )
             verdict = steps("gate", gate, proposed, retrieval, profile=ports.profile)
     except Exception as failure:  # noqa: BLE001 - a failure is a row of the log, whatever it is
         error = _as_rag_error(failure)
         verdict = Verdict(Outcome.FAILED, (Reason(error.reason),), detail=str(error))
-    trace = Trace(question, verdict, retrieval, proposed, tuple(steps.timings_ms))
+    trace = Trace(question, variant, verdict, retrieval, proposed, tuple(steps.timings_ms))
     row = verdict_record(
         index, trace, ids=run.ids, started_at=run.started_at, profile=ports.profile
     )
@@ -185,10 +207,3 @@ def _with_calibration(verdict: Verdict, profile: Profile) -> Verdict:
     if profile.abstention.calibrated:
         return verdict
     return replace(verdict, flags=(*verdict.flags, Flag.UNCALIBRATED))
-
-
-def _tokens(*replies: ChatReply) -> tuple[int | None, int | None]:
-    counted = [(r.input_tokens, r.output_tokens) for r in replies]
-    inputs = [i for i, _ in counted if i is not None]
-    outputs = [o for _, o in counted if o is not None]
-    return (sum(inputs) if inputs else None, sum(outputs) if outputs else None)

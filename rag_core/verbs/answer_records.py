@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
     from rag_core.types.ids import RunId
     from rag_core.types.profiles import Profile
-    from rag_core.types.proposals import AnswerProposal, MalformedReply
+    from rag_core.types.proposals import Variant
     from rag_core.types.questions import Question
     from rag_core.types.retrieval import Retrieval
     from rag_core.types.verdicts import Verdict
-
-VARIANT = "direct"
-"""Excerpts go into the prompt."""
+    from rag_core.verbs.propose import Proposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +30,11 @@ class RunIds:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
-    """What a proposer said, read, and how often it was asked."""
-
-    reply: AnswerProposal | MalformedReply
-    chat_calls: int
-    repair_calls: int
-    input_tokens: int | None
-    output_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Trace:
     """Everything that one question left behind."""
 
     question: Question
+    variant: Variant
     verdict: Verdict
     retrieval: Retrieval | None
     proposed: Proposed | None
@@ -71,8 +59,11 @@ def verdict_record(
         as_of=question.as_of.isoformat(),
         scopes=question.scopes,
         product=question.product,
-        variant=VARIANT,
+        variant=found.variant.value,
         profile=profile.name,
+        chat_provider=profile.chat.provider,
+        chat_model=profile.chat.model,
+        proposal_style=profile.chat.style.value,
         contract_digest=retrieval.contract_digest if retrieval else None,
         generation_digest=retrieval.generation_digest if retrieval else None,
         verdict=found.verdict,
@@ -86,6 +77,8 @@ def verdict_record(
             host_calls=1 if retrieval else 0,
             chat_calls=proposed.chat_calls if proposed else 0,
             repair_calls=proposed.repair_calls if proposed else 0,
+            tool_calls=proposed.tool_calls if proposed else 0,
+            context_calls=proposed.context_calls if proposed else 0,
             embedding_calls=retrieval.embedding_calls if retrieval else 0,
         ),
         input_tokens=proposed.input_tokens if proposed else None,

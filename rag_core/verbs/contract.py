@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_core.errors import ContractMismatchError
+from rag_core.errors import ContractMismatchError, RejectedTextError
 from rag_core.rules.dense import cosine
 from rag_core.rules.manifest import contract_differences
 from rag_core.rules.segmentation import TEXT_RULES_ID
@@ -75,10 +75,15 @@ def embed_checked(
     """One checked vector per text in order, shape (len(texts), dimension), float32.
 
     Raises:
+        RejectedTextError: If the provider refuses or cuts one of the texts.
         ProviderError: If the reply has another count, shape or dimension, or a vector that is
             zero or not finite (promise 8).
     """
-    vectors = embedder.embed(texts)
+    try:
+        vectors = embedder.embed(texts)
+    except RejectedTextError as error:
+        name = f" {names[error.position]}" if names else ""
+        raise RejectedTextError(f"{what}{name}: {error}", position=error.position) from error
     dimension = embedder.contract.dimension
     check_vectors(vectors, count=len(texts), dimension=dimension, what=what, names=names)
     return vectors

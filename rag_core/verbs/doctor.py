@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_core.errors import LockedError, NoIndexError, RagError, UsageError
+from rag_core.errors import LockedError, NoIndexError, ProviderError, RagError, UsageError
 from rag_core.verbs.contract import CANARY_TEXTS, embed_checked, require_contract
 
 if TYPE_CHECKING:
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from rag_core.types.ports import Embedder, IndexStore
+    from rag_core.types.ports import ChatModel, Embedder, IndexStore
     from rag_core.types.profiles import Profile
 
 MIN_FREE_BYTES = 500_000_000
 """Room for an index of some 50,000 chunks beside the old one."""
+
+_AS_IT_SAYS = "do what the message says, then run rag doctor again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,29 @@ class HealthCheck:
     """That of the error behind it."""
 
 
-def check_embedder(embedder: Embedder) -> HealthCheck:
-    """Whether the embedder loads, its checksum holds, and a text gets a sound vector."""
+def check_embedder(embedder: Callable[[], Embedder]) -> HealthCheck:
+    """Whether the embedder can be made, is ready, and gives a text a sound vector."""
     name = "embedding model"
     try:
-        vectors = embed_checked(embedder, CANARY_TEXTS[:1], what="check")
+        made = embedder()
+        vectors = embed_checked(made, CANARY_TEXTS[:1], what="check")
+        contract = made.contract
     except RagError as error:
-        step = "reinstall from the lock file"
-        return HealthCheck(name, False, str(error), step, error.exit_code)
-    contract = embedder.contract
-    found = f"{contract.provider} {contract.model}, dimension {vectors.shape[1]}"
+        return HealthCheck(name, False, str(error), _AS_IT_SAYS, error.exit_code)
+    digest = f", digest {contract.model_digest[:12]}" if contract.model_digest else ""
+    where = f" at {contract.endpoint}" if contract.endpoint else ""
+    found = f"{contract.provider} {contract.model}{where}, dimension {vectors.shape[1]}{digest}"
+    return HealthCheck(name, True, found)
+
+
+def check_chat(make_model: Callable[[], ChatModel | None]) -> HealthCheck:
+    """Whether the chat model's provider is ready; no question is asked."""
+    name = "chat model"
+    try:
+        model = make_model()
+        found = "none: the extractive proposer quotes" if model is None else model.check()
+    except RagError as error:
+        return HealthCheck(name, False, str(error), _AS_IT_SAYS, error.exit_code)
     return HealthCheck(name, True, found)
 
 
@@ -71,15 +86,20 @@ def check_state(root: Path) -> HealthCheck:
     return HealthCheck(name, True, f"{root}: writable, {free / 1e9:,.1f} GB free")
 
 
-def check_index(store: IndexStore, profile: Profile, embedder: Embedder) -> HealthCheck:
+def check_index(
+    store: IndexStore, profile: Profile, embedder: Callable[[], Embedder]
+) -> HealthCheck:
     """Whether there is an index, whole and of this profile's contract."""
     name = "index"
     try:
         with store.open() as snapshot:
             manifest = snapshot.manifest
-            require_contract(manifest, profile, embedder)
+            require_contract(manifest, profile, embedder())
     except NoIndexError:
         return HealthCheck(name, True, "none yet", "run: rag ingest")
+    except (ProviderError, UsageError) as error:
+        found = "whole, but not compared with an embedding model that is not ready"
+        return HealthCheck(name, False, found, _AS_IT_SAYS, error.exit_code)
     except RagError as error:
         step = "run: rag ingest --rebuild"
         return HealthCheck(name, False, str(error), step, error.exit_code)

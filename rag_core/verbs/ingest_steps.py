@@ -19,6 +19,7 @@ from rag_core.types.index import (
     Manifest,
     StageRef,
 )
+from rag_core.verbs.concurrently import results_in_order
 from rag_core.verbs.contract import embed_checked
 from rag_core.verbs.ingest_notices import scope_notices, window_notices
 from rag_core.verbs.ingest_vectors import (
@@ -75,20 +76,26 @@ def chunk(corpus_ref: StageRef, *, ports: IngestPorts, rebuild: bool) -> StageRe
 def embed_shard(
     shard: Sequence[ChunkBatch], *, ports: IngestPorts, tell: Callable[[int], None]
 ) -> int:
-    """Embed the batches of one shard, each durable before the next; returns inputs embedded.
+    """Embed the batches of one shard, each durable once it is there; returns inputs embedded.
+
+    As many requests run at once as the embedder allows.
 
     Raises:
-        ProviderError: If a request fails; the batches before it stay staged.
+        ProviderError: If a request fails; finished batches stay staged.
     """
-    done = 0
-    for batch in shard:
+
+    def embed(batch: ChunkBatch) -> int:
         texts = tuple(item.text for item in batch.inputs)
         names = tuple(item.name for item in batch.inputs)
         vectors = embed_checked(ports.embedder, texts, what="chunk", names=names)
         keys = tuple(item.key for item in batch.inputs)
         windows = tuple(item.windows for item in batch.inputs)
         ports.stages.put_vectors(EmbeddedBatch(keys, vectors, windows))
-        done += len(texts)
+        return len(texts)
+
+    done = 0
+    for count in results_in_order(embed, shard, workers=ports.embedder.concurrency):
+        done += count
         tell(done)
     ports.stages.merge_vectors()
     return done

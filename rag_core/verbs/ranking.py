@@ -156,7 +156,7 @@ def admitted_candidates(rankings: Rankings, profile: Profile) -> tuple[Candidate
 def _lexical_index(
     eligible: EligibleSet, snapshot: IndexSnapshot, ports: RetrievalPorts
 ) -> LexicalIndex:
-    known = ports.memory.terms
+    known = ports.memory.terms  # only ever grows, so that threads may share it
     default = ports.profile.languages[0]
     keys = [(c.title, c.text_digest, c.language or default) for c in eligible.chunks]
     unread = [c.id for c, key in zip(eligible.chunks, keys, strict=True) if key not in known]

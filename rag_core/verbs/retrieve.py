@@ -104,6 +104,8 @@ def _search(
     excerpts = _excerpts(candidates, eligible, snapshot)
     if not excerpts:
         return _Found(candidates, refusal=Reason.NO_ADMISSIBLE_HIT, embedding_calls=1)
+    if not ports.profile.scores_sentences:
+        return _Found(candidates, excerpts, embedding_calls=1)
     sentences, calls = _score_sentences(excerpts, rankings, ports)
     below = abstains(sentences, ports.profile.abstention.threshold)
     refusal = Reason.BELOW_CALIBRATED_SCORE if below else None
@@ -162,10 +164,10 @@ def _sentence_vectors(
     texts: tuple[str, ...], ports: RetrievalPorts
 ) -> tuple[list[FloatVector], int]:
     """One vector per text, those that this process has not seen embedded now; and the requests."""
-    known = ports.memory.sentence_vectors
-    if len(known) > MAX_SENTENCES:
-        known.clear()
+    memory = ports.memory.sentence_vectors
     keys = [text_digest(text) for text in texts]
+    # Own copies first: another thread may empty the memory at any time.
+    known = {key: vector for key in keys if (vector := memory.get(key)) is not None}
     new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     windows = ports.embedder.windows(tuple(new.values()))
     inputs = [
@@ -177,4 +179,7 @@ def _sentence_vectors(
         asked = tuple(item.text for item in batch.inputs)
         vectors = embed_checked(ports.embedder, asked, what="sentence")
         known.update(zip((item.key for item in batch.inputs), vectors, strict=True))
+    if len(memory) > MAX_SENTENCES:
+        memory.clear()
+    memory.update(known)
     return [known[key] for key in keys], len(batches)

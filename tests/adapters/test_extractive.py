@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -16,7 +17,7 @@ from rag_core.rules.segmentation import sentence_spans
 from rag_core.rules.sentence_scores import candidate_sentences, score_sentences
 from rag_core.types.corpus import Span
 from rag_core.types.profiles import GateSettings
-from rag_core.types.proposals import AnswerProposal, ChatRequest, Evidence, Repair
+from rag_core.types.proposals import AnswerProposal, ChatRequest, Evidence, Knowledge, Repair
 from rag_core.types.questions import EligibilityRule, Question
 from rag_core.types.retrieval import Excerpt
 from rag_core.types.verdicts import Outcome
@@ -40,7 +41,7 @@ def request_for(*excerpts: Excerpt, cosines: tuple[float, ...] | None = None) ->
         idf=lambda _: 1.0,
     )
     question = Question("Is the seal removed?", date(2026, 1, 1), ("public",))
-    return ChatRequest(question, excerpts, sentences)
+    return ChatRequest(question, Knowledge(excerpts, sentences))
 
 
 def proposal_for(
@@ -74,7 +75,8 @@ def test_it_cites_the_chunk_that_each_sentence_stands_in():
 
 
 def test_without_sentences_it_declines():
-    request = ChatRequest(Question("Why?", date(2026, 1, 1), ("public",)), (excerpt_of(TEXT),), ())
+    question = Question("Why?", date(2026, 1, 1), ("public",))
+    request = ChatRequest(question, Knowledge((excerpt_of(TEXT),), ()))
     assert proposal_for(request) == AnswerProposal(False, ())
 
 
@@ -92,9 +94,7 @@ def test_it_keeps_to_the_published_characters():
 def test_it_says_nothing_of_tokens_and_repeats_itself():
     request = request_for(excerpt_of(TEXT))
     reply = ExtractiveChat(sentences=3).propose(request)
-    repaired = ChatRequest(
-        request.question, request.excerpts, request.sentences, Repair(reply.text, "no JSON")
-    )
+    repaired = replace(request, repair=Repair(reply.text, "no JSON"))
     assert (reply.input_tokens, reply.output_tokens) == (None, None)
     assert ExtractiveChat(sentences=3).propose(repaired) == reply
 

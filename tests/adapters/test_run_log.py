@@ -82,6 +82,9 @@ def make_verdict(index: int = 0, verdict: Verdict = ANSWERED) -> VerdictRecord:
         product=None,
         variant="direct",
         profile="offline",
+        chat_provider="ollama",
+        chat_model="granite4:3b",
+        proposal_style="quotes",
         contract_digest=digest_of("contract"),
         generation_digest=digest_of("generation"),
         verdict=verdict,
@@ -170,7 +173,18 @@ def test_every_file_has_its_schema_and_version(root, table):
     assert schema.equals(SCHEMAS[table])
     assert tuple(schema.names) == COLUMNS[table]
     assert schema.metadata[b"rag.table"] == table.encode()
-    assert schema.metadata[b"rag.schema_version"] == b"1"
+    assert schema.metadata[b"rag.schema_version"] == b"2"
+
+
+def test_a_file_of_the_first_version_reads_with_null_in_the_columns_it_lacks(root):
+    log = RunLogFolder(root)
+    _, path = log.write_answers(make_answers(make_verdict(0)))
+    table = pq.read_table(path)
+    old = table.drop_columns(["chat_provider", "chat_model", "proposal_style"])
+    pq.write_table(old.replace_schema_metadata({"rag.schema_version": "1"}), path)
+    (row,) = (log.read_run(RUN) or {})["verdicts"]
+    assert row["chat_provider"] is row["chat_model"] is row["proposal_style"] is None
+    assert row["profile"] == "offline"
 
 
 def test_duckdb_reads_published_texts_with_plain_sql(root):
@@ -261,6 +275,9 @@ def test_a_verdict_reads_back_with_every_field(root):
             "product": None,
             "variant": "direct",
             "profile": "offline",
+            "chat_provider": "ollama",
+            "chat_model": "granite4:3b",
+            "proposal_style": "quotes",
             "contract_digest": digest_of("contract"),
             "generation_digest": digest_of("generation"),
             "outcome": "refused",

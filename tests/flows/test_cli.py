@@ -32,7 +32,17 @@ def test_help_imports_neither_prefect_nor_numpy():
 
 def test_help_names_every_verb_and_the_exit_codes(rag):
     done = rag("--help")
-    for verb in ("init", "ingest", "answer", "probe", "audit", "show", "doctor", "serve"):
+    for verb in (
+        "init",
+        "ingest",
+        "answer",
+        "probe",
+        "compare",
+        "audit",
+        "show",
+        "doctor",
+        "serve",
+    ):
         assert f" {verb} " in done.stdout
     assert "3 refused" in done.stdout
 
@@ -59,6 +69,33 @@ def test_json_of_an_answer_holds_offsets_digests_and_the_log_path(rag, sample_st
     assert view["verdicts_path"].endswith(f"{view['run_id']}.parquet")
 
 
+def test_compare_prints_three_rankings_side_by_side(rag, sample_state):
+    done = rag("compare", CSV_QUESTION, *DAY, "--limit", "3", "--state", sample_state)
+    assert done.returncode == 0, done.stderr
+    for heading in ("dense", "lexical", "fused", "in or out"):
+        assert heading in done.stdout
+    assert "Variants" not in done.stdout
+
+
+def test_compare_with_variants_prints_calls_and_quotations_of_each(rag, sample_state):
+    done = rag("compare", CSV_QUESTION, *DAY, "--variants", "--json", "--state", sample_state)
+    view = json.loads(done.stdout)
+    calls = [row["calls"] for row in view["variants"]]
+    assert [(c["host_calls"], c["tool_calls"], c["context_calls"]) for c in calls] == [
+        (1, 0, 0),
+        (1, 1, 0),
+        (1, 0, 1),
+    ]
+    quoted = {row["published"][0]["text"] for row in view["variants"]}
+    assert len(quoted) == 1
+
+
+def test_a_variant_is_chosen_by_its_option(rag, sample_state):
+    done = rag("answer", CSV_QUESTION, *DAY, "--variant", "tool", "--json", "--state", sample_state)
+    view = json.loads(done.stdout)
+    assert (view["variant"], view["calls"]["tool_calls"]) == ("tool", 1)
+
+
 def test_an_unknown_product_exits_3(rag, sample_state):
     done = rag("answer", "What is the warranty of the GX-999?", *DAY, "--state", sample_state)
     assert done.returncode == 3
@@ -83,6 +120,8 @@ def test_answering_without_an_index_exits_5_with_the_next_step_and_creates_nothi
         pytest.param(("answer", "--questions", "nope.txt"), id="a missing questions file"),
         pytest.param(("show", "NOPE"), id="an unknown document"),
         pytest.param(("probe", "x", "--limit", "0"), id="a limit of zero"),
+        pytest.param(("compare", "x", "--limit", "0"), id="a comparison of nothing"),
+        pytest.param(("answer", "x", "--variant", "agent"), id="an unknown variant"),
         pytest.param(("ingest", "nope"), id="a missing corpus folder"),
         pytest.param(("audit", "--require-current"), id="require-current without a folder"),
         pytest.param(("serve",), id="serve without a server"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 from corpora import Workbench, write_document
 from fakes import StoppedClock
+from pydantic import SecretStr
 
-from rag_core.errors import CorpusError, NoIndexError
+from rag_core.errors import CorpusError, NoIndexError, UsageError
 from rag_core.runtime import Runtime, bundled_corpus
 from rag_core.types.ids import RunId
 from rag_core.types.questions import Asked
@@ -245,3 +247,54 @@ def test_an_answer_through_the_command_line_survives_a_dead_prefect_server(rag, 
 
 def test_outcomes_are_three():
     assert {outcome.value for outcome in Outcome} == {"answered", "refused", "failed"}
+
+
+def test_compare_shows_rankings_and_variants_as_artifacts(state):
+    from flows.compare import compare
+
+    result = compare(CSV_QUESTION, variants=True, as_of="2026-12-01", state=state)
+    assert result.run is not None
+    assert [item.record.variant for item in result.run.answers] == ["direct", "tool", "context"]
+    rankings = json.loads(artifact("compare-rankings").data)
+    assert rankings[0]["fused"] == "ACME-EXPORT#0"
+    assert rankings[0]["in or out"] == "admitted"
+    variants = json.loads(artifact("compare-variants").data)
+    assert [(row["variant"], row["outcome"]) for row in variants] == [
+        ("direct", "answered"),
+        ("tool", "answered"),
+        ("context", "answered"),
+    ]
+    assert variants[0]["quoted"].startswith("[ACME-EXPORT#0] In Reporting")
+
+
+def test_a_variant_is_a_parameter_of_the_answer_flow(state):
+    from flows.answer import answer
+
+    final = answer(CSV_QUESTION, variant="tool", state=state, return_state=True)
+    run: Any = final.result()
+    assert run.answers[0].record.variant == "tool"
+    assert run.answers[0].record.calls.tool_calls == 1
+
+
+def test_a_key_in_a_secret_block_is_read_by_its_name(prefect_api, tmp_path, monkeypatch):
+    from prefect.blocks.system import Secret
+
+    from flows import blocks
+
+    Secret(value=SecretStr("s3cret")).save("provider-key")
+    monkeypatch.setattr(blocks, "api_configured", lambda: True)
+    read_block = blocks.open_runtime("offline", tmp_path).providers.read_block
+    assert read_block is not None
+    assert read_block("provider-key") == "s3cret"
+    with pytest.raises(UsageError, match="block:nope: the Prefect server gave no Secret block"):
+        read_block("nope")
+
+
+def test_a_secret_block_needs_a_configured_server(tmp_path, monkeypatch):
+    from flows import blocks
+
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    read_block = blocks.open_runtime("offline", tmp_path).providers.read_block
+    assert read_block is not None
+    with pytest.raises(UsageError, match="PREFECT_API_URL is not set"):
+        read_block("provider-key")

@@ -18,12 +18,13 @@ from fakes import KnownVectors, ScriptedChat, no_chat
 from builders import make_document, make_governance
 from rag_core.adapters.extractive import ExtractiveChat
 from rag_core.adapters.run_log import RunLogFolder
+from rag_core.registry import Providers
 from rag_core.rules.chunking import chunk_document
 from rag_core.rules.digests import corpus_digest, embedding_key
 from rag_core.rules.eligibility import ineligibility
 from rag_core.rules.manifest import validate_build
 from rag_core.rules.segmentation import TEXT_RULES_ID
-from rag_core.runtime import CHATS, Runtime, bundled_corpus
+from rag_core.runtime import Runtime, bundled_corpus
 from rag_core.types.corpus import Corpus, Document
 from rag_core.types.ids import RunId
 from rag_core.types.index import (
@@ -139,7 +140,7 @@ def test_promise_2_what_is_not_eligible_reaches_neither_ranking_prompt_log_nor_a
     retrieval = run.answers[0].retrieval
     assert only(run).outcome is Outcome.ANSWERED
     assert (retrieval.eligible, retrieval.indexed) == (2, 3)
-    assert [excerpt.chunk_id for excerpt in chat.asked[0].excerpts] == ["SEAL#0"]
+    assert [excerpt.chunk_id for excerpt in chat.asked[0].knowledge.excerpts] == ["SEAL#0"]
     assert {item.chunk_id for item in retrieval.candidates} == {"SEAL#0", "VALVE#0"}
     seen = json.dumps(logged(run), default=str)
     assert "HIDDEN" not in seen
@@ -360,13 +361,13 @@ def test_promise_4_the_composition_root_makes_a_chat_client_only_for_admitted_hi
     sample, monkeypatch
 ):
     made = []
-    real = CHATS["extractive"]
+    real = Providers.chat
 
-    def counted(profile: Profile) -> Chat:
+    def counted(self: Providers, profile: Profile) -> Chat:
         made.append(profile.name)
-        return real(profile)
+        return real(self, profile)
 
-    monkeypatch.setitem(CHATS, "extractive", counted)
+    monkeypatch.setattr(Providers, "chat", counted)
     refused = [ask(sample, text) for text in ("How do I bake an apple pie?", "What is a GX-999?")]
     assert [only(run).reasons[0].value for run in refused] == [
         "no_admissible_hit",
