@@ -32,6 +32,7 @@ from rag_core.adapters.profile_files import load_profile
 from rag_core.adapters.sqlite_schema import INDEXES, create_tables
 from rag_core.types.corpus import Severity, Status
 from rag_core.types.profiles import Profile
+from rag_core.types.proposals import ProposalStyle, Variant
 from rag_core.types.questions import Ineligible
 from rag_core.types.retrieval import Admission
 from rag_core.types.verdicts import Flag, MatchKind, Outcome, Reason
@@ -163,6 +164,8 @@ def test_every_parquet_column_is_documented_with_its_type(heading, table, schema
             ("Reasons", Reason),
             ("Flags", Flag),
             ("Match kinds", MatchKind),
+            ("Variants", Variant),
+            ("Proposal styles", ProposalStyle),
             ("Admission", Admission),
             ("Ineligibility", Ineligible),
             ("Document status", Status),
@@ -316,8 +319,9 @@ def test_every_profile_key_is_documented_with_its_value_in_offline():
 
 
 def _comparable(value: str) -> object:
-    """`true` and `["en"]` as TOML writes them equal `True` and `['en']`."""
+    """`true` and `["en"]` as TOML writes them equal `True` and `['en']`; what is absent is None."""
     plain = value.strip("`").replace("true", "True").replace("false", "False")
+    plain = plain.replace("absent", "None")
     try:
         return ast.literal_eval(plain)
     except (SyntaxError, ValueError):

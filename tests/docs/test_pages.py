@@ -95,7 +95,7 @@ def test_every_make_target_that_a_page_names_exists(path):
 
 def test_every_packaged_profile_is_in_the_readme():
     section = text_of("README.md").split("\n## Profiles\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"(?m)^\| `(\w+)` \|", section)) == set(packaged_profiles())
+    assert set(re.findall(r"(?m)^\| `([\w-]+)` \|", section)) == set(packaged_profiles())
 
 
 def test_every_exit_code_is_in_the_readme():
