@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _FOUND_CHARS = 80
 
+_UNSHOWN = frozenset({"api_key", "endpoint"})
+"""Keys whose value may hold what somebody should not have written there (promise 11)."""
+
 
 def explained(item: ErrorDetails, model: type[BaseModel]) -> str:
     """One sentence on one error of `model`; found values are cut to a bounded length."""
@@ -25,6 +28,8 @@ def explained(item: ErrorDetails, model: type[BaseModel]) -> str:
     wanted = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if not key:  # a rule over several keys names them itself
         return wanted
+    if item["loc"][-1] in _UNSHOWN:
+        return f"{key}: want {wanted.removeprefix('want ')}; what was found is not shown"
     found = repr(item["input"])
     shown = found if len(found) <= _FOUND_CHARS else f"{found[:_FOUND_CHARS]}…"
     return f"{key}: want {wanted.removeprefix('want ')}, found {shown}"

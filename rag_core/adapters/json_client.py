@@ -13,6 +13,7 @@ import logging
 import random as standard_random
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -273,6 +274,7 @@ class JsonClient:
                 limits = httpx.Limits(max_keepalive_connections=self._settings.concurrency)
                 timeout = httpx.Timeout(self._settings.timeout_s)
                 self._client = httpx.Client(limits=limits, timeout=timeout)
+                weakref.finalize(self, self._client.close)  # for who forgets to close
             return self._client
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from provider_server import CHAT_MODEL, DIMENSION, EMBEDDING_MODEL, ProviderServer
+from model_server import CHAT_MODEL, DIMENSION, EMBEDDING_MODEL, ModelServer
 
 from rag_core.adapters.json_client import JsonClient
 from rag_core.types.profiles import ChatSettings, EmbeddingSettings, HttpSettings
@@ -17,7 +17,7 @@ NOW = datetime(2026, 12, 1, 9, 30, tzinfo=UTC)
 
 @pytest.fixture
 def server():
-    with ProviderServer() as running:
+    with ModelServer() as running:
         yield running
 
 

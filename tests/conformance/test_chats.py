@@ -13,7 +13,7 @@ import time
 import traceback
 
 import pytest
-from provider_server import Fault, Turn
+from model_server import Fault, Turn
 
 from rag_core.adapters.chat_replies import MAX_TOOL_CALLS
 from rag_core.errors import ProviderError
@@ -261,7 +261,7 @@ def test_a_feature_that_the_server_lacks_names_the_key_to_change(model, server, 
     body = json.dumps({"error": {"message": said}}).encode()
     server.faults.append(Fault(status=400, body=body))
     with pytest.raises(ProviderError, match=step) as caught:
-        model.complete(ASKED)
+        model.complete(ASKED, schema=PROPOSAL_SCHEMA, tools=(RETRIEVE_KNOWLEDGE,))
     assert said in str(caught.value)
 
 

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from provider_server import CONTEXT_TOKENS, DIMENSION, Fault, gzip_bomb
+from model_server import CONTEXT_TOKENS, DIMENSION, Fault, gzip_bomb
 
 from rag_core.adapters.minilm import MiniLmEmbedder
 from rag_core.adapters.profile_files import load_profile
