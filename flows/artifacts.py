@@ -158,7 +158,7 @@ def leave_ranking(result: Probe) -> None:
 
 
 def leave_rankings(result: Comparison) -> None:
-    """Three rankings, row by row of the fused one, under the key `compare-rankings`."""
+    """The ranks of each hit in three rankings, under the key `compare-rankings`."""
     rows = [
         {name: "" if value is None else value for name, value in row.items()}
         for row in ranking_rows(result)

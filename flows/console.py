@@ -217,7 +217,7 @@ def print_comparison(result: Comparison) -> None:
     rows = ranking_rows(result)
     if rows:
         shown = [["" if cell is None else cell for cell in row.values()] for row in rows]
-        OUT.print(table("Rankings", tuple(rows[0]), shown))
+        OUT.print(table("Rank of each hit in the three rankings", tuple(rows[0]), shown))
     retrieval = result.retrieval
     OUT.print(f"{retrieval.eligible} of {retrieval.indexed} chunks eligible", style="dim")
     if retrieval.refusal is not None:
@@ -227,14 +227,25 @@ def print_comparison(result: Comparison) -> None:
         return
     answers = result.run.answers
     columns = tuple(variant_row(answers[0]))
-    OUT.print(table("Variants", columns, [tuple(variant_row(a).values()) for a in answers]))
+    OUT.print(
+        table(
+            "Variants, with accepted quotations and calls",
+            columns,
+            [tuple(variant_row(a).values()) for a in answers],
+        )
+    )
+    shown_by: dict[tuple[str, ...], str] = {}
     for item in answers:
-        if item.verdict.published:
-            OUT.print(f"{item.record.variant}:", style="bold")
-            for text in item.verdict.published:
-                OUT.print(_indented(str(text), "cyan"))
-        elif item.error is not None:
-            OUT.print(printable(f"{item.record.variant}: {item.error}"), style="red")
+        variant, texts = item.record.variant, tuple(map(str, item.verdict.published))
+        if item.error is not None:
+            OUT.print(printable(f"{variant}: {item.error}"), style="red")
+        elif texts in shown_by:
+            OUT.print(f"{variant}: the same as {shown_by[texts]}", style="bold")
+        elif texts:
+            shown_by[texts] = variant
+            OUT.print(f"{variant}:", style="bold")
+            for text in texts:
+                OUT.print(_indented(text, "cyan"))
     run_id = answers[0].record.run_id
     OUT.print(f"run {run_id}, recorded in {result.run.verdicts_path}", style="dim", soft_wrap=True)
 

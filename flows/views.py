@@ -101,26 +101,23 @@ def _ranked(hit: Candidate, rank: int | None) -> dict[str, Any]:
 
 
 def ranking_rows(result: Comparison) -> list[dict[str, Any]]:
-    """What the three rankings hold at each rank, and what became of the fused hit there."""
-    longest = max(len(result.dense), len(result.lexical), len(result.fused))
-    rows = []
-    for at in range(longest):
-        dense, lexical, fused = (
-            hits[at] if at < len(hits) else None
-            for hits in (result.dense, result.lexical, result.fused)
-        )
-        rows.append(
-            {
-                "rank": at + 1,
-                "dense": dense and dense.chunk_id,
-                "cosine": dense and round(dense.cosine, 4),
-                "lexical": lexical and lexical.chunk_id,
-                "score": lexical and lexical.lexical_score,
-                "fused": fused and fused.chunk_id,
-                "in or out": fused and fused.admission.value,
-            }
-        )
-    return rows
+    """One row per hit that is among the best of any ranking, in fused order, with its three ranks.
+
+    A rank is empty where the hit is not in that ranking's part that was fused.
+    """
+    best = {hit.rank: hit for hit in (*result.fused, *result.dense, *result.lexical)}
+    return [
+        {
+            "chunk": hit.chunk_id,
+            "fused": hit.rank,
+            "dense": hit.dense_rank,
+            "cosine": f"{hit.cosine:.4f}",
+            "lexical": hit.lexical_rank,
+            "terms": hit.shared_terms,
+            "in or out": hit.admission.value,
+        }
+        for _, hit in sorted(best.items())
+    ]
 
 
 def variant_row(item: Answered) -> dict[str, Any]:

@@ -105,7 +105,9 @@ def query(sql: str, folder: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.prefect
-@pytest.mark.parametrize("page", ["README.md", "docs/guides/own-documents.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/guides/own-documents.md", "docs/guides/variants.md"]
+)
 def test_every_command_of_the_page_prints_what_the_page_shows(page, tmp_path):
     terminal = Terminal(tmp_path)
     sql = None

@@ -72,7 +72,7 @@ def test_json_of_an_answer_holds_offsets_digests_and_the_log_path(rag, sample_st
 def test_compare_prints_three_rankings_side_by_side(rag, sample_state):
     done = rag("compare", CSV_QUESTION, *DAY, "--limit", "3", "--state", sample_state)
     assert done.returncode == 0, done.stderr
-    for heading in ("dense", "lexical", "fused", "in or out"):
+    for heading in ("fused", "dense", "lexical", "in or out"):
         assert heading in done.stdout
     assert "Variants" not in done.stdout
 

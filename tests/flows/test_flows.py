@@ -256,8 +256,9 @@ def test_compare_shows_rankings_and_variants_as_artifacts(state):
     assert result.run is not None
     assert [item.record.variant for item in result.run.answers] == ["direct", "tool", "context"]
     rankings = json.loads(artifact("compare-rankings").data)
-    assert rankings[0]["fused"] == "ACME-EXPORT#0"
-    assert rankings[0]["in or out"] == "admitted"
+    best = rankings[0]
+    assert (best["chunk"], best["fused"], best["dense"]) == ("ACME-EXPORT#0", 1, 1)
+    assert best["in or out"] == "admitted"
     variants = json.loads(artifact("compare-variants").data)
     assert [(row["variant"], row["outcome"]) for row in variants] == [
         ("direct", "answered"),
