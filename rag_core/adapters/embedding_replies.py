@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 REFUSED = frozenset({400, 413, 422, 500})
 """Statuses that one text of a request may cause."""
 
+PLAIN_WORD = "word"
+"""No model that works refuses it."""
+
+SPECIAL_TOKENS = 2
+"""Most tokens that stand for no byte of a text: one at each end."""
+
 Ask = Callable[[Sequence[str]], tuple[list[Any], int | None]]
 """Sends texts; returns one row per text in order, and the tokens that the server counted."""
 
@@ -96,18 +102,31 @@ def _problem_of(row: object, dimension: int) -> str | None:
 
 
 def _refused_text(ask: Ask, texts: Sequence[str], error: StatusError, what: str) -> ProviderError:
-    """Which text caused the refusal, found by sending each alone; else the error itself."""
-    if len(texts) == 1:
-        return _rejected(texts[0], 0, 1, f"{what} refused it ({error.status}: {error.said})")
+    """The error that names the text which caused the refusal, else the refusal itself.
+
+    Each text is sent alone until one is refused; then a plain word must pass, because a server
+    or a model that refuses everything says nothing about that text.
+    """
     for position, text in enumerate(texts):
-        try:
-            ask((text,))
-        except StatusError as alone:
-            if alone.status in REFUSED:
-                why = f"{what} refused it ({alone.status}: {alone.said})"
-                return _rejected(text, position, len(texts), why)
+        alone = error if len(texts) == 1 else _refusal_of(ask, text)
+        if alone is not None:
+            if alone.status in REFUSED and _refusal_of(ask, PLAIN_WORD) is None:
+                return _rejected(text, position, len(texts), _refusal(alone, what))
             return alone
     return error
+
+
+def _refusal_of(ask: Ask, text: str) -> StatusError | None:
+    try:
+        ask((text,))
+    except StatusError as error:
+        return error
+    return None
+
+
+def _refusal(error: StatusError, what: str) -> str:
+    said = f": {error.said}" if error.said else ""
+    return f"{what} refused it ({error.status}{said})"
 
 
 def _check_read(
@@ -121,9 +140,15 @@ def _check_read(
     if context is None or tokens is None or tokens < context + len(texts) - 1:
         return
     for position, text in enumerate(texts):
-        if len(text.encode("utf-8", "surrogatepass")) <= context - 2:
+        if len(text.encode("utf-8", "surrogatepass")) <= context - SPECIAL_TOKENS:
             continue
-        alone = tokens if len(texts) == 1 else ask((text,))[1]
+        try:
+            alone = tokens if len(texts) == 1 else ask((text,))[1]
+        except StatusError as error:
+            if error.status not in REFUSED:
+                raise
+            refused = _rejected(text, position, len(texts), _refusal(error, what))
+            raise refused from None
         if alone is not None and alone >= context:
             why = f"{what} read {alone} tokens of it, all that it can, so it may have cut it"
             raise _rejected(text, position, len(texts), why)

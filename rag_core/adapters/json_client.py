@@ -16,11 +16,20 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from rag_core.adapters.http_addresses import check_key, take_apart, without_query
+from rag_core.adapters.http_replies import (
+    UnusableReplyError,
+    named_status,
+    next_step,
+    parse_json,
+    read_body,
+    seconds_of,
+    words_of,
+)
 from rag_core.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -33,13 +42,14 @@ if TYPE_CHECKING:
 BACKOFF_S: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
 
+CONNECT_S: Final = 10.0
+"""Longest time for a connection; after that the request was never sent, and may be tried again."""
+
 REPEATABLE: Final = frozenset({429, 502, 503, 504})
 """Busy or not there: asked to come again."""
 
 FAULT: Final = 500
 """Tried once more: Ollama says it both while a model loads and for texts that it cannot embed."""
-
-_SAID_CHARS: Final = 300
 
 
 class StatusError(ProviderError):
@@ -53,21 +63,21 @@ class StatusError(ProviderError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
-    """A try that failed, and whether another one makes sense."""
+class _Call:
+    """One request; `body` is what it sends, for a check of what the server says about it."""
 
-    error: ProviderError
-    again: bool
-    retry_after: str | None = None
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Address:
-    """An endpoint taken apart: what is requested, and what may be shown."""
+class _Failure:
+    """A try that failed, whether another one makes sense, and the pause that was asked for."""
 
-    base: httpx.URL
-    shown: str
-    auth: tuple[str, str] | None
+    error: ProviderError
+    again: bool = False
+    pause_s: float | None = None
 
 
 class JsonClient:
@@ -81,6 +91,9 @@ class JsonClient:
         sleep: Pauses for a number of seconds.
         random: Draws from [0, 1), for the jitter of pauses.
         now: The current instant in UTC, against which a Retry-After date is held.
+
+    Raises:
+        UsageError: If the address is none, the key fits into no header, or there are two of them.
     """
 
     def __init__(
@@ -94,7 +107,8 @@ class JsonClient:
         random: Callable[[], float] = standard_random.random,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._address = _taken_apart(endpoint)
+        self._address = take_apart(endpoint, what=what)
+        check_key(api_key, self._address, what=what)
         self.what = what
         self._settings = settings
         self._api_key = api_key
@@ -120,12 +134,11 @@ class JsonClient:
             StatusError: If the last status was no success.
             ProviderError: If there was no reply, or it is no JSON.
         """
-        return self._request("GET", path, None)
+        return self._request(_Call("GET", path))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as `get`
         """The parsed reply of a POST of `body` as JSON; raises as `get`."""
-        # Escaped, so that every text can be sent, lone surrogates too.
-        return self._request("POST", path, json.dumps(body, allow_nan=False).encode("ascii"))
+        return self._request(_Call("POST", path, body))
 
     def close(self) -> None:
         """Close the connections; the next request opens its own."""
@@ -134,45 +147,28 @@ class JsonClient:
         if client is not None:
             client.close()
 
-    def _request(self, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
+    def _request(self, call: _Call) -> Any:  # noqa: ANN401 - as `get`
         tried = 0
         while True:
             tried += 1
             with self._slots:
-                done = self._try(method, path, body)
-            if isinstance(done, bytes):
-                return self._parsed(done, path)
-            fault_again = isinstance(done.error, StatusError) and done.error.status == FAULT
-            if not done.again or tried >= self._settings.attempts or (fault_again and tried > 1):
-                raise done.error from None
-            self._sleep(self._pause(done, tried))
+                done = self._try(call)
+            if not isinstance(done, _Failure):
+                return done
+            twice = isinstance(done.error, StatusError) and done.error.status == FAULT and tried > 1
+            if not done.again or tried >= self._settings.attempts or twice:
+                raise done.error
+            longest = min(self._settings.max_wait_s, BACKOFF_S * 2.0 ** (tried - 1))
+            self._sleep(longest * self._random() if done.pause_s is None else done.pause_s)
 
-    def _pause(self, failure: _Failure, tried: int) -> float:
-        """Seconds before the next try.
-
-        Raises:
-            ProviderError: If the server asks for a longer pause than the profile allows.
-        """
-        most = self._settings.max_wait_s
-        asked = _seconds_of(failure.retry_after, self._now())
-        if asked is None:
-            longest: float = min(most, BACKOFF_S * 2.0 ** (tried - 1))
-            return longest * self._random()
-        if asked > most:
-            raise ProviderError(
-                f"{failure.error} It asks to wait {asked:.0f} s, and http.max_wait_s is {most:g}: "
-                "try later, or raise it in the profile"
-            ) from None
-        return asked
-
-    def _try(self, method: str, path: str, body: bytes | None) -> bytes | _Failure:
+    def _try(self, call: _Call) -> Any | _Failure:  # noqa: ANN401 - as `get`
         """One try in a thread of its own: neither headers nor a body that drip outlast it."""
-        future: Future[bytes | _Failure] = Future()
+        future: Future[Any] = Future()
         until = time.monotonic() + self._settings.timeout_s
 
         def run() -> None:
             try:
-                future.set_result(self._send(method, path, body, until))
+                future.set_result(self._send(call, until))
             except BaseException as error:  # noqa: BLE001 - raised again by the waiting caller
                 future.set_exception(error)
 
@@ -180,155 +176,88 @@ class JsonClient:
         try:
             return future.result(timeout=self._settings.timeout_s)
         except TimeoutError:
-            return self._hung(path)
+            return self._hung(call)
 
-    def _send(self, method: str, path: str, body: bytes | None, until: float) -> bytes | _Failure:
+    def _send(self, call: _Call, until: float) -> Any | _Failure:  # noqa: ANN401 - as `get`
         import httpx
 
-        address = self._address
-        url = address.base.copy_with(path=address.base.path.rstrip("/") + path)
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        auth = None if address.auth is None else httpx.BasicAuth(*address.auth)
-        if self._api_key is not None:
-            headers["Authorization"] = f"Bearer {self._api_key}"
+        max_mb = self._settings.max_reply_mb
         try:
-            with self._opened().stream(
-                method, url, content=body, headers=headers, auth=auth
-            ) as response:
-                content = self._read(response, until)
-                if isinstance(content, bytes) and not response.is_success:
-                    return self._refused(response, content, path)
-                return content
-        except httpx.ConnectTimeout:
-            return self._failed(path, "cannot be reached", _IS_IT_RUNNING, again=True)
-        except httpx.TimeoutException:
-            return self._hung(path)
-        except httpx.ConnectError:
-            return self._failed(path, "cannot be reached", _IS_IT_RUNNING, again=True)
-        except httpx.DecodingError:
-            return self._failed(path, "sent a reply that cannot be decompressed", _IS_IT_ONE)
+            with self._opened().stream(**self._wire(call)) as response:
+                content = read_body(response, max_mb=max_mb, until=until)
+            if not response.is_success:
+                return self._refused(response, content, call)
+            return parse_json(content)
+        except UnusableReplyError as problem:
+            return self._failed(call, str(problem), problem.step)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            return self._failed(call, "cannot be reached", _IS_IT_RUNNING, again=True)
+        except (httpx.TimeoutException, TimeoutError):
+            return self._hung(call)
         except httpx.TransportError as error:
             found = f"broke the connection off ({type(error).__name__})"
-            return self._failed(path, found, _IS_IT_RUNNING, again=True)
+            return self._failed(call, found, _IS_IT_RUNNING, again=True)
 
-    def _read(self, response: httpx.Response, until: float) -> bytes | _Failure:
-        """The decompressed body, as long as it keeps to size and time."""
-        most = int(self._settings.max_reply_mb * 1_000_000)
-        path = response.request.url.path
-        content = bytearray()
-        for part in response.iter_bytes(64 * 1024):
-            content += part
-            if len(content) > most:
-                found = f"sent more than {self._settings.max_reply_mb:g} MB"
-                return self._failed(path, found, "raise http.max_reply_mb if that is right")
-            if time.monotonic() > until:
-                return self._hung(path)
-        return bytes(content)
+    def _wire(self, call: _Call) -> dict[str, Any]:
+        """The request as httpx takes it."""
+        base = self._address.base
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip",
+            "Content-Type": "application/json",
+        }
+        if self._api_key is not None:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        # Escaped, so that every text can be sent, lone surrogates too.
+        text = None if call.body is None else json.dumps(call.body, allow_nan=False)
+        return {
+            "method": call.method,
+            "url": base.copy_with(path=base.path.rstrip("/") + call.path),
+            "headers": headers,
+            "auth": self._address.auth,
+            "content": None if text is None else text.encode("ascii"),
+        }
 
-    def _refused(self, response: httpx.Response, content: bytes, path: str) -> _Failure:
-        status, said = response.status_code, self._words_of(content)
-        reason = f"{status} {response.reason_phrase}".strip()
-        told = f"{reason}: {said}" if said else reason
-        step = _STEPS.get(status, "correct the profile if it names the wrong address or model")
-        if response.is_redirect:
-            step = "redirects are not followed: name the final address in the profile"
-        message = f"{self.what} at {self.endpoint}{path}: found {told}, expected 200. Next: {step}"
-        error = StatusError(message, status=status, said=said)
+    def _refused(self, response: httpx.Response, content: bytes, call: _Call) -> _Failure:
+        status, most = response.status_code, self._settings.max_wait_s
+        secrets = (self._api_key or "", *self._address.secrets)
+        said = words_of(content, secrets=secrets, body=call.body)
         again = status in REPEATABLE or status == FAULT
-        return _Failure(error, again, response.headers.get("Retry-After"))
+        pause = seconds_of(response.headers.get("Retry-After"), self._now()) if again else None
+        step = next_step(status)
+        if pause is not None and pause > most:
+            again = False
+            step = (
+                f"it asks to wait {pause:.0f} s, and http.max_wait_s is {most:g}: try later, or "
+                "raise it in the profile"
+            )
+        told = f"{named_status(status)}: {said}" if said else named_status(status)
+        message = f"{self._place(call)}: found {told}, expected 200. Next: {step}"
+        return _Failure(StatusError(message, status=status, said=said), again, pause)
 
-    def _hung(self, path: str) -> _Failure:
+    def _hung(self, call: _Call) -> _Failure:
         found = f"gave no whole reply within {self._settings.timeout_s:g} s"
         step = "raise http.timeout_s in the profile if the model is just slow"
-        return self._failed(path, found, step)
+        return self._failed(call, found, step)
 
-    def _failed(self, path: str, found: str, step: str, *, again: bool = False) -> _Failure:
-        message = f"{self.what} at {self.endpoint}{path}: {found}. Next: {step}"
-        return _Failure(ProviderError(message), again)
+    def _failed(self, call: _Call, found: str, step: str, *, again: bool = False) -> _Failure:
+        return _Failure(ProviderError(f"{self._place(call)}: {found}. Next: {step}"), again)
 
-    def _parsed(self, content: bytes, path: str) -> Any:  # noqa: ANN401 - whatever JSON it is
-        try:
-            return json.loads(content.decode("utf-8"), parse_constant=_no_constant)
-        except (ValueError, RecursionError):  # what stands in it is not repeated
-            raise self._failed(path, "sent a reply that is no JSON", _IS_IT_ONE).error from None
-
-    def _words_of(self, content: bytes) -> str:
-        """What an error body says, in the two forms that providers use."""
-        try:
-            value = json.loads(content.decode("utf-8"))
-            value = value.get("error", value)
-            said = value if isinstance(value, str) else value.get("message", "")
-        except (ValueError, RecursionError, AttributeError):
-            return ""
-        text = " ".join(str(said).split())
-        for secret in (self._api_key, *(self._address.auth or ())):
-            text = text.replace(secret, "***") if secret else text
-        return "".join(c if c.isprintable() else "?" for c in text)[:_SAID_CHARS].rstrip(". ")
+    def _place(self, call: _Call) -> str:
+        return f"{self.what} at {self.endpoint}{call.path}"
 
     def _opened(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
                 import httpx
 
-                logging.getLogger("httpx").addFilter(_without_query)
+                logging.getLogger("httpx").addFilter(without_query)
                 limits = httpx.Limits(max_keepalive_connections=self._settings.concurrency)
-                timeout = httpx.Timeout(self._settings.timeout_s)
+                whole = self._settings.timeout_s
+                timeout = httpx.Timeout(whole, connect=min(CONNECT_S, whole / 2))
                 self._client = httpx.Client(limits=limits, timeout=timeout)
                 weakref.finalize(self, self._client.close)  # for who forgets to close
             return self._client
 
 
 _IS_IT_RUNNING: Final = "is the server running? rag doctor checks it"
-_IS_IT_ONE: Final = "check that the address is that of the provider's API"
-_STEPS: Final = {
-    401: "check the key that the profile names",
-    403: "check the key that the profile names, and what it may do",
-    404: "check address and model in the profile",
-    413: "the texts are too long for this server",
-    429: "try later, or lower http.concurrency in the profile",
-    500: "look at the server's log",
-    502: "try later",
-    503: "try later",
-    504: "try later",
-}
-
-
-def _taken_apart(endpoint: str) -> _Address:
-    import httpx
-
-    url = httpx.URL(endpoint)
-    auth = (url.username, url.password) if url.userinfo else None
-    base = url.copy_with(userinfo=b"", fragment=None)
-    shown = str(base.copy_with(query=None)).rstrip("/?")
-    return _Address(base, shown, auth)
-
-
-def _seconds_of(retry_after: str | None, now: datetime) -> float | None:
-    """The pause that a Retry-After asks for, in seconds or as a date; None if it says nothing."""
-    if retry_after is None:
-        return None
-    try:
-        return max(0.0, float(int(retry_after)))
-    except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    moment = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (moment - now).total_seconds())
-
-
-def _without_query(record: logging.LogRecord) -> bool:
-    """Takes the query out of the addresses that httpx logs: it may hold a key."""
-    import httpx
-
-    if isinstance(record.args, tuple):
-        record.args = tuple(
-            arg.copy_with(query=None) if isinstance(arg, httpx.URL) else arg for arg in record.args
-        )
-    return True
-
-
-def _no_constant(name: str) -> Any:  # noqa: ANN401 - json's hook; it never returns
-    raise ValueError(f"{name} is no JSON number")

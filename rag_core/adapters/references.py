@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from rag_core.errors import UsageError
 
 OLLAMA_PORT: Final = 11434
 """Ollama's own default, which its variable OLLAMA_HOST may leave out."""
+
+LOOPBACK: Final = "127.0.0.1"
+_OWN: Final = {"0.0.0.0": LOOPBACK, "::": "::1"}  # noqa: S104 - compared, never bound
 
 
 def resolve(reference: str, *, read_block: Callable[[str], str] | None = None) -> str:
@@ -34,7 +37,10 @@ def resolve(reference: str, *, read_block: Callable[[str], str] | None = None) -
                 f"{reference}: Prefect Secret blocks can be read by `rag` and by flows only. "
                 "Name an environment variable with env:NAME"
             )
-        return read_block(name)
+        value = read_block(name).strip()
+        if not value:
+            raise UsageError(f"{reference}: the block is empty. Save the address or key in it")
+        return value
     return reference
 
 
@@ -55,12 +61,15 @@ def ollama_endpoint(value: str) -> str:
     """
     if "://" in value:
         return _checked(value, "http://host:11434")
-    checked = _checked(f"http://{value}", "http://host:11434")
-    host, port = urlsplit(checked).hostname, urlsplit(checked).port
+    parts = urlsplit(
+        _checked(f"http://{LOOPBACK if value[:1] == ':' else ''}{value}", "host:11434")
+    )
     # A server told to listen on all addresses is reached on this machine's own.
-    if host == "0.0.0.0":  # noqa: S104 - compared, never bound
-        checked = checked.replace("0.0.0.0", "127.0.0.1", 1)  # noqa: S104
-    return checked if port else f"{checked.rstrip('/')}:{OLLAMA_PORT}"
+    host = _OWN.get(parts.hostname or "", parts.hostname or "")
+    userinfo, at, _ = parts.netloc.rpartition("@")
+    named = f"[{host}]" if ":" in host else host
+    netloc = f"{userinfo}{at}{named}:{parts.port or OLLAMA_PORT}"
+    return urlunsplit(parts._replace(netloc=netloc))
 
 
 def _checked(value: str, example: str) -> str:
@@ -74,4 +83,4 @@ def _checked(value: str, example: str) -> str:
             f"endpoint: the profile's address of a provider is none; want {example}. Correct the "
             "profile, or the variable or block that it names"
         )
-    return value.rstrip("/")
+    return value if parts.query else value.rstrip("/")

@@ -52,9 +52,14 @@ class _Provided(_Strict):
         default=None, description="URL without credentials, or `env:NAME` or `block:NAME`."
     )
     api_key: Reference | None = Field(
-        default=None, description="`env:NAME` or `block:NAME`; never the key itself."
+        default=None, description="`env:NAME` or `block:NAME`, never the key itself; or `none`."
     )
     http: HttpSettings = HttpSettings()
+
+    @field_validator("api_key", mode="before")
+    @classmethod
+    def _none(cls, value: object) -> object:
+        return None if value == "none" else value  # TOML has no null to override a base with
 
     @field_validator("endpoint")
     @classmethod
