@@ -127,6 +127,8 @@ class ModelServer:
                 for name in (EMBEDDING_MODEL, CHAT_MODEL)
             ]
             return 200, {"models": models}
+        if (method, path) == ("GET", "/api/version"):
+            return 200, {"version": "0.33.3"}
         if (method, path) == ("POST", "/api/show"):
             return 200, {"model_info": {"bert.context_length": CONTEXT_TOKENS}}
         if (method, path) == ("GET", "/v1/models"):

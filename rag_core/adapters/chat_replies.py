@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rag_core.types.messages import ToolSpec
     from rag_core.types.profiles import ChatSettings
 
-MAX_CALLS: Final = 8
+MAX_TOOL_CALLS: Final = 8
 """The one tool takes no arguments, so that a second call already adds nothing."""
 
 _MAX_NESTING: Final = 100
@@ -30,8 +30,8 @@ _NO_TOOLS: Final = (
     "can call tools"
 )
 _NO_SCHEMA: Final = (
-    "name a model in chat.model that takes a JSON schema, or update the server; the other "
-    "chat.style asks with another schema"
+    "if this server or model enforces no JSON schema, name another one (chat.provider, "
+    "chat.model), or update it"
 )
 _SCHEMA_WORDS: Final = ("response_format", "schema", "format", "grammar", "structured")
 
@@ -51,8 +51,8 @@ class Place:
     def broken(self, found: str, expected: str) -> ProviderError:
         """The error for a reply that is JSON, but not of the provider's protocol."""
         return ProviderError(
-            f"{self}: found {found}, expected {expected}. Check in the profile that chat.endpoint "
-            f"is the address of an API of the kind {self.provider!r}"
+            f"{self}: found {found}, expected {expected}. Check that chat.provider and "
+            "chat.endpoint in the profile belong together"
         )
 
 
@@ -123,9 +123,9 @@ def calls_of(message: Mapping[str, Any], place: Place) -> tuple[ToolCall, ...]:
     if calls is None:
         return ()
     if not isinstance(calls, list):
-        raise place.broken(f"tool_calls of type {type(calls).__name__}", "a list")
-    if len(calls) > MAX_CALLS:
-        raise place.broken(f"{len(calls)} tool calls", f"{MAX_CALLS} at most")
+        raise place.broken(f"tool calls of type {type(calls).__name__}", "a list")
+    if len(calls) > MAX_TOOL_CALLS:
+        raise place.broken(f"{len(calls)} tool calls", f"{MAX_TOOL_CALLS} at most")
     return tuple(_call_of(call, number, place) for number, call in enumerate(calls, start=1))
 
 
@@ -143,9 +143,8 @@ def check_room(input_tokens: int | None, settings: ChatSettings, place: Place) -
     if input_tokens is not None and input_tokens >= settings.context_tokens:
         raise ProviderError(
             f"{place}: found a prompt of {input_tokens} tokens, expected fewer than "
-            f"chat.context_tokens ({settings.context_tokens}), so it may have been cut. Raise "
-            "chat.context_tokens in the profile if model and server have more, or ask with less "
-            "background"
+            f"chat.context_tokens ({settings.context_tokens}): the server may have cut it. Raise "
+            "that in the profile if model and server have more, or ask with less background"
         )
 
 

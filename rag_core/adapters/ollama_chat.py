@@ -16,8 +16,7 @@ from rag_core.adapters.chat_replies import (
     wire_tool,
 )
 from rag_core.adapters.json_client import StatusError
-from rag_core.adapters.ollama_models import context_length, foreign_reply, installed_model
-from rag_core.errors import ProviderError
+from rag_core.adapters.ollama_models import context_length, installed_model
 from rag_core.types.messages import Completion
 
 if TYPE_CHECKING:
@@ -88,25 +87,30 @@ class OllamaChat:
         """Model, address, digest and version of a server that is ready.
 
         Raises:
-            ProviderError: If it cannot be reached, lacks the model, or the model has a shorter
-                context than the profile says.
+            ProviderError: If it cannot be reached or lacks the model.
         """
         found = installed_model(self._client, self._model)
+        where = f"{self.name} at {self._client.endpoint}"
+        return f"{where}, digest {found.digest[:12]}, {self._version()}{self._short_context()}"
+
+    def _short_context(self) -> str:
+        """A warning where the model reads less than the profile says; a longer prompt fails."""
         most = context_length(self._client, self._model)
-        if most is not None and most < self._settings.context_tokens:
-            raise ProviderError(
-                f"{self.name} at {self._client.endpoint}: found a context of {most} tokens, "
-                f"expected chat.context_tokens ({self._settings.context_tokens}). Set "
-                f"chat.context_tokens = {most} in the profile, or use another model"
-            )
-        told = self._client.get("/api/version")
+        if most is None or most >= self._settings.context_tokens:
+            return ""
+        asked = self._settings.context_tokens
+        return f"; it reads {most} tokens, fewer than chat.context_tokens ({asked})"
+
+    def _version(self) -> str:
+        """What the server calls itself; some that speak this API have no such page."""
+        try:
+            told = self._client.get("/api/version")
+        except StatusError:
+            told = None
         version = told.get("version") if isinstance(told, dict) else None
-        if not isinstance(version, str) or not version:
-            raise foreign_reply(self._client, "/api/version", "a version")
-        return (
-            f"{self.name} at {self._client.endpoint}, digest {found.digest[:12]}, "
-            f"version {ascii(version[:20])[1:-1]}"
-        )
+        if isinstance(version, str) and version and version.isprintable():
+            return f"Ollama {version[:20]}"
+        return "Ollama of unknown version"
 
     def _body(
         self,

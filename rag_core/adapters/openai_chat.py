@@ -98,9 +98,7 @@ class OpenAiChat:
         reply = self._client.get(MODELS_PATH)
         data = reply.get("data") if isinstance(reply, dict) else None
         if not isinstance(data, list):
-            place = Place(
-                self._settings.provider, self._model, self._client.endpoint, MODELS_PATH
-            )
+            place = Place(self._settings.provider, self._model, self._client.endpoint, MODELS_PATH)
             raise place.broken("a reply without a list of data", "the models of the server")
         ids = [entry.get("id") for entry in data if isinstance(entry, dict)]
         names = sorted({name for name in ids if isinstance(name, str)})
@@ -149,6 +147,7 @@ class OpenAiChat:
 def _wire_message(message: ChatMessage) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.role.value, "content": message.text}
     if message.tool_calls:
+        wire["content"] = message.text or None
         wire["tool_calls"] = [
             {
                 "id": call.id,

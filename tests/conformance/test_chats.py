@@ -50,7 +50,7 @@ def provider(request) -> str:
 
 @pytest.fixture
 def model(make_model, provider):
-    return make_model(provider, timeout_s=0.4)
+    return make_model(provider)
 
 
 def message_of(reply):
@@ -232,9 +232,10 @@ def test_a_broken_connection_is_made_again(model, server, pauses, fault):
     assert len(pauses) == 1
 
 
-def test_a_model_that_hangs_is_given_up_in_time_and_not_asked_again(model, server):
+def test_a_model_that_hangs_is_given_up_in_time_and_not_asked_again(make_model, provider, server):
+    model = make_model(provider, timeout_s=1.0)
     server.faults.append(Fault(hang=True))
-    with pytest.raises(ProviderError, match=r"no whole reply within 0\.4 s"):
+    with pytest.raises(ProviderError, match=r"no whole reply within 1 s"):
         model.complete(ASKED)
     assert len(server.requests) == 1
     assert model.complete(ASKED).text  # the same client goes on
@@ -379,9 +380,75 @@ def test_the_wire_of_openai_is_this(make_model, server):
     assert "response_format" not in calling
 
 
-def test_a_prompt_that_fills_the_context_of_ollama_may_be_cut_and_is_an_error(make_model, server):
-    server.change = lambda reply: reply.__setitem__("prompt_eval_count", 4096)
+def test_a_prompt_that_fills_the_context_may_be_cut_and_is_an_error(model, server):
+    def fill(reply):
+        reply.update({"prompt_eval_count": 4096, "usage": {"prompt_tokens": 4096}})
+
+    server.change = fill
     with pytest.raises(ProviderError, match=r"may have cut it. Raise that"):
+        model.complete(ASKED)
+
+
+def test_an_error_in_a_reply_of_success_is_an_error(model, server):
+    server.faults.append(Fault(body=b'{"error": {"message": "no capacity", "code": 502}}'))
+    with pytest.raises(ProviderError, match="belong together"):
+        model.complete(ASKED)
+
+
+def test_a_reply_ended_by_a_content_filter_is_cut(make_model, server):
+    server.change = lambda reply: reply["choices"][0].__setitem__("finish_reason", "content_filter")
+    assert make_model("openai-compatible").complete(ASKED).cut
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        pytest.param(["other", "test-chat"], "listed by the server", id="listed"),
+        pytest.param([], "which lists no models", id="an empty list"),
+        pytest.param(
+            ["test-chat-2", "x", None],
+            "not among the 2 models that the server lists; close matches: test-chat-2",
+            id="not listed",
+        ),
+    ],
+)
+def test_a_check_of_openai_says_whether_the_model_is_listed(make_model, server, ids, said):
+    listed = json.dumps({"object": "list", "data": [{"id": name} for name in ids]})
+    server.faults.append(Fault(body=listed.encode()))
+    assert said in make_model("openai-compatible").check()
+
+
+def test_a_list_of_models_in_another_form_fails_the_check_of_openai(make_model, server):
+    server.faults.append(Fault(body=b'{"models": []}'))
+    with pytest.raises(ProviderError, match="/models: found a reply without a list of data"):
+        make_model("openai-compatible").check()
+
+
+@pytest.mark.parametrize(
+    ("shown", "version", "said"),
+    [
+        pytest.param(131072, b'{"version": "0.33.3"}', "Ollama 0.33.3", id="ready"),
+        pytest.param(131072, b"{}", "Ollama of unknown version", id="no version"),
+        pytest.param(
+            2048,
+            b'{"version": "0.33.3"}',
+            "it reads 2048 tokens, fewer than chat.context_tokens (4096)",
+            id="a short context",
+        ),
+    ],
+)
+def test_a_check_of_ollama_says_what_is_there(make_model, server, shown, version, said):
+    info = json.dumps({"model_info": {"granite.context_length": shown}}).encode()
+    server.faults.extend((Fault(), Fault(body=version), Fault(body=info)))
+    told = make_model("ollama").check()
+    assert told.startswith(f"ollama test-chat at {server.url}, digest {server.digest[:12]}, ")
+    assert told.endswith(said)
+
+
+def test_a_question_to_a_missing_ollama_model_says_how_to_get_it(make_model, server):
+    body = b'{"error": "model \'test-chat\' not found"}'
+    server.faults.append(Fault(status=404, body=body))
+    with pytest.raises(ProviderError, match="Run: ollama pull test-chat"):
         make_model("ollama").complete(ASKED)
 
 
