@@ -5,13 +5,17 @@ Nothing is mended: behind a gate, a mended quotation is an invented quotation.
 
 from __future__ import annotations
 
+import copy
 import json
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rag_core.rules.matching import has_control_character
 from rag_core.types.proposals import MAX_EVIDENCE, AnswerProposal, Evidence, MalformedReply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_REPLY_BYTES = 64 * 1024
 """Three quotations of 1,000 characters need below 40 KB even as escaped surrogate pairs."""
@@ -39,6 +43,23 @@ PROPOSAL_SCHEMA: Final[dict[str, Any]] = {
     },
 }
 """The proposal as a flat inline JSON schema, without references, for providers that enforce one."""
+
+
+def quote_schema(chunk_ids: Sequence[str]) -> dict[str, Any]:
+    """The proposal's schema with these chunks alone as sources.
+
+    A small model copies the placeholder of an example where any text may stand. What is cited is
+    held against this run's excerpts all the same.
+
+    Raises:
+        ValueError: If there is no chunk.
+    """
+    if not chunk_ids:
+        raise ValueError("proposal schema: want at least one chunk id, got none")
+    schema = copy.deepcopy(PROPOSAL_SCHEMA)
+    entry = schema["properties"]["evidence"]["items"]
+    entry["properties"]["source_id"]["enum"] = list(chunk_ids)
+    return schema
 
 
 def _clean(value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_core.rules.handles import handle_schema, numbered_sentences, parse_handles
-from rag_core.rules.proposals import PROPOSAL_SCHEMA, parse_reply
+from rag_core.rules.proposals import parse_reply, quote_schema
 from rag_core.types.proposals import MalformedReply, ProposalStyle
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def schema_of(style: ProposalStyle, excerpts: Sequence[Excerpt]) -> Mapping[str,
     """The JSON schema that a provider is asked to enforce; its reply is checked all the same."""
     match style:
         case ProposalStyle.QUOTES:
-            return PROPOSAL_SCHEMA
+            return quote_schema(tuple(excerpt.chunk_id for excerpt in excerpts))
         case ProposalStyle.HANDLES:
             return handle_schema(numbered_sentences(excerpts))
 

@@ -93,9 +93,9 @@ def served(tmp_path_factory):
             "--cron", "0 3 * * *", "--timezone", "Europe/Berlin",
         )  # fmt: skip
         wait_for(
-            lambda: len(post(api, "/deployments/filter", {})) == 4,
+            lambda: len(post(api, "/deployments/filter", {})) == 5,
             seconds=120,
-            what="four deployments",
+            what="five deployments",
         )
         yield api
     finally:

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.rules.proposals import MAX_REPLY_BYTES, PROPOSAL_SCHEMA, parse_reply
+from rag_core.rules.proposals import (
+    MAX_REPLY_BYTES,
+    PROPOSAL_SCHEMA,
+    parse_reply,
+    quote_schema,
+)
 from rag_core.types.proposals import AnswerProposal, Evidence, MalformedReply
 
 ENTRY = '{"source_id": "A#0", "quote": "the seal is blue"}'
@@ -208,3 +213,15 @@ def test_other_line_ends_in_a_quotation_are_left_to_the_gate():
     reply = parse_reply(quoting("the seal\\r\\nis blue"))
     assert isinstance(reply, AnswerProposal)
     assert reply.evidence[0].quote == "the seal\r\nis blue"
+
+
+def test_a_schema_for_some_chunks_names_them_as_the_only_sources():
+    entry = quote_schema(("A#0", "B#2"))["properties"]["evidence"]["items"]
+    assert entry["properties"]["source_id"] == {"type": "string", "enum": ["A#0", "B#2"]}
+    original = PROPOSAL_SCHEMA["properties"]["evidence"]["items"]["properties"]
+    assert original["source_id"] == {"type": "string"}
+
+
+def test_a_schema_for_no_chunk_is_an_error():
+    with pytest.raises(ValueError, match="want at least one chunk id"):
+        quote_schema(())

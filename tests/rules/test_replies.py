@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from builders import make_excerpt
-from rag_core.rules.proposals import PROPOSAL_SCHEMA
 from rag_core.rules.replies import read_reply, schema_of
 from rag_core.types.proposals import (
     AnswerProposal,
@@ -43,6 +42,8 @@ def test_a_reply_that_was_cut_is_malformed_even_where_it_reads_well(style):
 
 
 def test_each_style_has_a_schema_of_its_own():
-    assert schema_of(ProposalStyle.QUOTES, EXCERPTS) is PROPOSAL_SCHEMA
+    written = schema_of(ProposalStyle.QUOTES, EXCERPTS)["properties"]["evidence"]["items"]
+    assert written["properties"]["source_id"]["enum"] == ["DOC#0"]
+    assert written["properties"]["quote"] == {"type": "string"}
     enumerated = schema_of(ProposalStyle.HANDLES, EXCERPTS)["properties"]["evidence"]["items"]
     assert enumerated["enum"] == ["1.1"]
