@@ -174,17 +174,23 @@ def leave_rankings(result: Comparison) -> None:
 
 
 def leave_variants(run: AnswerRun, profile: Profile) -> None:
-    """One row per variant, under the key `compare-variants`."""
+    """Outcome and calls of each variant, then its quotations, under the key `compare-variants`."""
     full = profile.log.artifact_detail == "full"
-    rows = []
+    rows = [variant_row(item) for item in run.answers]
+    lines = [
+        f"| {' | '.join(rows[0])} |",
+        f"|{'---|' * len(rows[0])}",
+        *(f"| {' | '.join(map(str, row.values()))} |" for row in rows),
+    ]
     for item in run.answers:
-        row = variant_row(item)
-        quoted = [str(text) if full else text.chunk_id for text in item.verdict.published]
-        rows.append(row | {"quoted": "\n".join(quoted)})
+        lines += ["", f"### {item.record.variant}", ""] if item.verdict.published else []
+        for text in item.verdict.published:
+            quoted = _quoted(text.text) if full else f"({len(text.text)} characters)"
+            lines += [f"`{text.chunk_id}`", f"> {quoted}", ""]
     _leave(
-        lambda: create_table_artifact(
+        lambda: create_markdown_artifact(
             key="compare-variants",
-            table=rows,
+            markdown="\n".join(lines),
             description=f"Variants of run {run.answers[0].record.run_id}",
         )
     )

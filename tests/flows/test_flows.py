@@ -259,13 +259,9 @@ def test_compare_shows_rankings_and_variants_as_artifacts(state):
     best = rankings[0]
     assert (best["chunk"], best["fused"], best["dense"]) == ("ACME-EXPORT#0", 1, 1)
     assert best["in or out"] == "admitted"
-    variants = json.loads(artifact("compare-variants").data)
-    assert [(row["variant"], row["outcome"]) for row in variants] == [
-        ("direct", "answered"),
-        ("tool", "answered"),
-        ("context", "answered"),
-    ]
-    assert variants[0]["quoted"].startswith("[ACME-EXPORT#0] In Reporting")
+    variants = artifact("compare-variants").data
+    assert "| tool | answered |  | 1 | 1 | 1 | 0 | 2 | 0 |" in variants
+    assert variants.count("> In Reporting, open the Export menu") == 3
 
 
 def test_a_variant_is_a_parameter_of_the_answer_flow(state):
