@@ -38,6 +38,8 @@ def compare(
 ) -> Comparison:
     """Show the dense, lexical and fused rankings side by side, and the variants where asked for.
 
+    Fails with the first error among the variants, after all of them were recorded and shown.
+
     Args:
         question: The question, in plain words.
         variants: Also answer it in the variants direct, tool and context, and record that.
@@ -63,4 +65,7 @@ def compare(
     leave_rankings(result)
     if result.run is not None:
         leave_variants(result.run, runtime.profile)
+        for item in result.run.answers:
+            if item.error is not None:
+                raise item.error
     return result

@@ -84,6 +84,9 @@ def print_answer(run: AnswerRun, item: Answered) -> None:
         scores = f"{row.top_sentence_score:.2f} (least {row.abstain_threshold:.2f})"
         facts.append(f"best sentence score {scores}")
     OUT.print(" · ".join(facts), style="dim")
+    if row.indexed == 0 and row.generation_digest is not None:
+        hint = f"profile {row.profile!r} may see no document of this index: is it the right one?"
+        OUT.print(printable(hint), style="yellow")
     if verdict.flags:
         OUT.print(f"flags: {', '.join(flag.value for flag in verdict.flags)}", style="dim")
     OUT.print(f"run {row.run_id}, recorded in {run.verdicts_path}", style="dim", soft_wrap=True)

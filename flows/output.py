@@ -45,7 +45,9 @@ def print_error(error: RagError) -> None:
     """The findings where there are some, then one message on standard error."""
     if isinstance(error, CorpusError):
         print_findings(error.findings, console=ERR)
-    for line in (f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())):
+    # A class of an adapter is shown as the documented one that it is.
+    documented = next(c for c in type(error).__mro__ if c.__module__ == RagError.__module__)
+    for line in (f"{documented.__name__}: {error}", *getattr(error, "__notes__", ())):
         ERR.print(printable(line), style="red", soft_wrap=True)
 
 

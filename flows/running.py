@@ -52,6 +52,8 @@ def run_ingest(
     runtime = open_runtime(profile, state)
     if not corpus.is_dir():
         raise UsageError(f"corpus {corpus}: no such folder. For a sample, run: rag init {corpus}")
+    _ = runtime.embedder  # addresses and keys that are missing are told before a server starts
+    _require_server()
     _announce_server(runtime.paths)
     from flows.ingest import ingest
     from flows.progress import WATCHER
@@ -231,6 +233,9 @@ def run_serve(
             "serve: no Prefect server is configured. Run: prefect server start, and set "
             "PREFECT_API_URL=http://127.0.0.1:4200/api"
         )
+    if not corpus.is_dir():
+        raise UsageError(f"corpus {corpus}: no such folder. For a sample, run: rag init {corpus}")
+    _require_server()
     prepare_prefect(runtime.paths, quiet=False)
     from flows.serve import ServeOptions, serve_flows
 
@@ -263,6 +268,17 @@ def prefect_check() -> HealthCheck:
             ProviderError.exit_code,
         )
     return HealthCheck("Prefect", True, "the configured server answers")
+
+
+def _require_server() -> None:
+    """Return where no server is configured, or the configured one answers.
+
+    Raises:
+        ProviderError: If it does not.
+    """
+    check = prefect_check()
+    if not check.ok:
+        raise ProviderError(f"Prefect: {check.found}. Next: {check.next_step}")
 
 
 def _flow_or_plain(

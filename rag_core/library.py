@@ -11,9 +11,15 @@ What the command line does is done here too: answers are recorded before they ar
 from __future__ import annotations
 
 import asyncio
+import os
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_core.errors import UsageError
+from rag_core.rules.close_matches import close_matches_hint
 from rag_core.runtime import DEFAULT_PROFILE, Runtime
+from rag_core.types.proposals import Variant
 from rag_core.types.questions import Asked
 from rag_core.verbs.answer import Answered, answer
 from rag_core.verbs.answer_records import RunIds
@@ -21,13 +27,10 @@ from rag_core.verbs.ingest import Ingested, IngestOptions, ingest
 from rag_core.verbs.requests import resolve_question
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
-    from datetime import date
     from types import TracebackType
 
     from rag_core.types.index import Manifest
-    from rag_core.types.proposals import Variant
 
     StrPath = str | os.PathLike[str]
 
@@ -75,7 +78,7 @@ class Index:
         scopes: Sequence[str] = (),
         product: str | None = None,
         background: str | None = None,
-        variant: Variant | None = None,
+        variant: Variant | str | None = None,
     ) -> Answered:
         """The verdict on one question, answered or refused, recorded before it is returned.
 
@@ -92,13 +95,13 @@ class Index:
             RagError: What stopped the answer; it is recorded as `failed`, never as a refusal.
         """
         runtime = self._runtime
-        day = None if as_of is None else str(as_of)
-        asked = Asked(question, day, tuple(scopes), product, background)
+        asked = _asked(question, as_of, scopes, product, background)
+        chosen = _variant(variant)
         run = answer(
             [resolve_question(asked, profile=runtime.profile, clock=runtime.clock)],
             ports=runtime.answering,
             ids=RunIds(runtime.new_run_id()),
-            variant=variant,
+            variant=chosen,
         )
         answered = run.answers[0]
         if answered.error is not None:
@@ -113,7 +116,7 @@ class Index:
         scopes: Sequence[str] = (),
         product: str | None = None,
         background: str | None = None,
-        variant: Variant | None = None,
+        variant: Variant | str | None = None,
     ) -> Answered:
         """`ask` in a worker thread, so that the event loop goes on meanwhile.
 
@@ -131,7 +134,7 @@ class Index:
         )
 
 
-def open_index(state: StrPath | None = None, *, profile: str = DEFAULT_PROFILE) -> Index:
+def open_index(state: StrPath | None = None, *, profile: StrPath = DEFAULT_PROFILE) -> Index:
     """The index below a state root (default: `RAG_STATE_ROOT`, else `./state`), verified.
 
     Args:
@@ -143,7 +146,7 @@ def open_index(state: StrPath | None = None, *, profile: str = DEFAULT_PROFILE) 
         NoIndexError: If nothing was ingested there.
         IntegrityError: If what is stored contradicts its digests.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = _runtime(profile, state)
     with runtime.store.open():
         return Index(runtime)
 
@@ -152,7 +155,7 @@ def ingest_corpus(
     folder: StrPath,
     *,
     state: StrPath | None = None,
-    profile: str = DEFAULT_PROFILE,
+    profile: StrPath = DEFAULT_PROFILE,
     rebuild: bool = False,
 ) -> Ingested:
     """Bring the index in line with a corpus folder, all or nothing; without Prefect.
@@ -162,7 +165,7 @@ def ingest_corpus(
         CorpusError: If a document breaks a rule; all findings are attached.
         RagError: What else stopped it; the previous index still answers.
     """
-    runtime = Runtime.open(profile, state)
+    runtime = _runtime(profile, state)
     try:
         return ingest(
             ports=runtime.ingesting(folder),
@@ -171,3 +174,41 @@ def ingest_corpus(
         )
     finally:
         runtime.close()
+
+
+def _runtime(profile: StrPath, state: StrPath | None) -> Runtime:
+    named = _path("profile", profile)
+    root = None if state is None else _path("state", state)
+    return Runtime.open(named, root)
+
+
+def _path(name: str, value: object) -> str:
+    if not isinstance(value, (str, Path)):
+        raise UsageError(f"{name}: want text or a Path, found {type(value).__name__}")
+    return os.fspath(value)
+
+
+def _asked(
+    question: object, as_of: object, scopes: object, product: object, background: object
+) -> Asked:
+    """What a caller without a type checker passed, as the types that `ask` promises."""
+    day = as_of.isoformat() if isinstance(as_of, date) else as_of
+    texts = {"as_of": day, "product": product, "background": background}
+    for name, value in {"question": question, **texts}.items():
+        if not isinstance(value, str) and (value is not None or name == "question"):
+            raise UsageError(f"{name}: want text, found {type(value).__name__}")
+    # A single text is a sequence too, of letters.
+    if not isinstance(scopes, (list, tuple)) or not all(isinstance(s, str) for s in scopes):
+        raise UsageError(f"scopes: want a list or tuple of texts, found {type(scopes).__name__}")
+    return Asked(question, day, tuple(scopes), product, background)  # type: ignore[arg-type]
+
+
+def _variant(value: object) -> Variant | None:
+    if value is None:
+        return None
+    try:
+        return Variant(str(value))
+    except ValueError:
+        known = [variant.value for variant in Variant]
+        hint = close_matches_hint(str(value), known)
+        raise UsageError(f"variant: want one of {', '.join(known)}{hint}") from None

@@ -62,6 +62,9 @@ class KnownVectors:
             query_template="{text}",
         )
 
+    def forget(self) -> None:
+        pass
+
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         if self.window_chars is None:
             return tuple(1 for _ in texts)

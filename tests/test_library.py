@@ -108,6 +108,38 @@ def test_a_question_that_breaks_a_rule_raises_before_anything_is_recorded(index,
     assert sorted((state / "runs").rglob("*.parquet")) == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        pytest.param({"question": None}, "question: want text, found NoneType", id="no question"),
+        pytest.param({"question": 5}, "question: want text, found int", id="a number"),
+        pytest.param({"scopes": "public"}, "scopes: want a list", id="one scope as text"),
+        pytest.param({"scopes": [1]}, "scopes: want a list", id="a number as scope"),
+        pytest.param({"product": 5}, "product: want text", id="a number as product"),
+        pytest.param({"background": b"x"}, "background: want text", id="bytes"),
+        pytest.param({"variant": "tools"}, "variant: want one of direct", id="a variant misspelt"),
+        pytest.param({"variant": 1}, "variant: want one of direct", id="a number as variant"),
+        pytest.param({"as_of": 20261201}, "as_of: want text", id="a number as day"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_before_anything_is_asked(index, arguments, named):
+    with pytest.raises(UsageError, match=named):
+        index.ask(**{"question": QUESTION, **arguments})
+
+
+def test_a_variant_may_be_named_by_its_text(index):
+    assert index.ask(QUESTION, variant="tool").record.calls.tool_calls == 1
+
+
+def test_a_profile_may_be_a_path(state, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "offline"\nname = "own"\n')
+    with open_index(state, profile=own) as index:
+        assert index.ask(QUESTION).record.profile == "own"
+    with pytest.raises(UsageError, match="profile: want text or a Path, found bytes"):
+        open_index(state, profile=b"own.toml")  # type: ignore[arg-type]
+
+
 def test_an_error_is_raised_and_never_returned_as_a_refusal(state, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text(

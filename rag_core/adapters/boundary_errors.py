@@ -28,6 +28,10 @@ def explained(item: ErrorDetails, model: type[BaseModel]) -> str:
     wanted = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if not key:  # a rule over several keys names them itself
         return wanted
+    if isinstance(item["input"], dict):  # so does a rule over a section
+        return f"{key}.{wanted}" if item["type"] == "value_error" else f"{key}: want {wanted}"
+    if item["loc"][-1] == "api_key":
+        wanted = "env:NAME, block:NAME or none"
     if item["loc"][-1] in _UNSHOWN:
         return f"{key}: want {wanted.removeprefix('want ')}; what was found is not shown"
     found = repr(item["input"])

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from rag_core.types.profiles import ChatSettings
 
 MAX_TOOL_CALLS: Final = 8
-"""The one tool takes no arguments, so that a second call already adds nothing."""
+"""The one tool takes no arguments, so that a second call already adds nothing; more are ignored."""
+
+_MOST_ID_CHARS: Final = 128
+"""Longer ids than any provider makes; such a one is replaced."""
+
+_COUNT_LIMIT: Final = 2**63
+"""No column of integers holds it."""
 
 _MAX_NESTING: Final = 100
 """Of arguments that are sent back; far below what the JSON encoder can nest."""
@@ -87,7 +93,8 @@ def sendable_arguments(call: ToolCall) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(text, parse_constant=_no_constant)
-    except ValueError:
+        json.dumps(value, allow_nan=False)  # `1e999` is read as infinity
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -114,24 +121,28 @@ def text_of(message: Mapping[str, Any], place: Place) -> str:
 
 
 def calls_of(message: Mapping[str, Any], place: Place) -> tuple[ToolCall, ...]:
-    """The tool calls of a message in order; their arguments stay text, whatever it is.
+    """The first tool calls of a message in order; their arguments stay text, whatever it is.
+
+    Ids are unique: one that is empty, endless, unprintable or used before is replaced.
 
     Raises:
-        ProviderError: If they are no list, too many, or one has no name.
+        ProviderError: If they are no list, or one has no name.
     """
     calls = message.get("tool_calls")
     if calls is None:
         return ()
     if not isinstance(calls, list):
         raise place.broken(f"tool calls of type {type(calls).__name__}", "a list")
-    if len(calls) > MAX_TOOL_CALLS:
-        raise place.broken(f"{len(calls)} tool calls", f"{MAX_TOOL_CALLS} at most")
-    return tuple(_call_of(call, number, place) for number, call in enumerate(calls, start=1))
+    read: dict[str, ToolCall] = {}
+    for call in calls[:MAX_TOOL_CALLS]:
+        done = _call_of(call, read, place)
+        read[done.id] = done
+    return tuple(read.values())
 
 
 def count_of(value: object) -> int | None:
-    """A count of tokens; None where the provider tells none."""
-    return value if type(value) is int and value >= 0 else None
+    """A count of tokens; None where the provider tells none, or one that no record can hold."""
+    return value if type(value) is int and 0 <= value < _COUNT_LIMIT else None
 
 
 def check_room(input_tokens: int | None, settings: ChatSettings, place: Place) -> None:
@@ -180,20 +191,27 @@ def _text_of_part(part: object, place: Place) -> str:
     return text
 
 
-def _call_of(call: object, number: int, place: Place) -> ToolCall:
+def _call_of(call: object, used: Mapping[str, ToolCall], place: Place) -> ToolCall:
     function = call.get("function") if isinstance(call, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(call, dict) or not isinstance(function, dict):
         raise place.broken("a tool call without a function", "its name and arguments")
     if not isinstance(name, str) or not name:
         raise place.broken("a tool call without a name", "its name and arguments")
-    told = call.get("id")
     arguments = function.get("arguments")
     return ToolCall(
-        id=told if isinstance(told, str) and told else f"call-{number}",
+        id=_id_of(call.get("id"), used),
         name=name,
         arguments=arguments if isinstance(arguments, str) else _as_text(arguments, place),
     )
+
+
+def _id_of(told: object, used: Mapping[str, ToolCall]) -> str:
+    given = told if isinstance(told, str) and told.isprintable() else ""
+    if 0 < len(given) <= _MOST_ID_CHARS and given not in used:
+        return given
+    numbers = range(len(used) + 1, 2 * len(used) + 2)
+    return next(name for name in map("call-{}".format, numbers) if name not in used)
 
 
 def _as_text(arguments: object, place: Place) -> str:

@@ -135,7 +135,8 @@ def _check_read(
     """Make sure that no text was cut: a cut one alone costs as many tokens as the model reads.
 
     Each token stands for at least one byte, so that a short text cannot be cut, and each of the
-    other texts costs at least one token, so that a small sum shows that none was.
+    other texts costs at least one token, so that a small sum shows that none was. A batch beyond
+    both bounds costs one more request for each long text, because the server tells sums only.
     """
     if context is None or tokens is None or tokens < context + len(texts) - 1:
         return

@@ -12,8 +12,10 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from rag_core.rules.close_matches import close_matches_hint
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import httpx
 
@@ -25,6 +27,15 @@ ECHO_CHARS: Final = 16
 
 LEAST_ECHO_CHARS: Final = 6
 """Anything shorter is a word that messages hold anyway."""
+
+HINT_CHARS: Final = 200
+"""Most characters of a server's own names that are shown as close to a misspelled one."""
+
+NAMES_READ: Final = 1_000
+"""Most names that are compared; a server that lists more may just be hostile."""
+
+BLOT: Final = "***"
+"""Stands where a secret stood."""
 
 GZIP_ONLY: Final = 31
 """zlib's word for a gzip stream with the largest window."""
@@ -71,15 +82,18 @@ def read_body(response: httpx.Response, *, max_mb: float, until: float) -> bytes
     return bytes(content)
 
 
-def parse_json(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON it is
-    """What the bytes say.
+def parse_json(content: bytes, *, secrets: Sequence[str] = ()) -> Any:  # noqa: ANN401 - any JSON
+    """What the bytes say, with secrets blotted out of all texts and keys.
 
     Raises:
         UnusableReplyError: If they are no JSON in UTF-8. NaN and Infinity are none, and neither
             is what nests or counts without bound.
     """
     try:
-        return json.loads(content.decode("utf-8"), parse_constant=_no_constant)
+        text = content.decode("utf-8")
+        value = json.loads(text, parse_constant=_no_constant)
+        # Without an escape, a text stands in the reply as it is; numbers need no second look.
+        return _blotted(value, secrets) if "\\" in text or blot(text, secrets) != text else value
     except (ValueError, RecursionError):  # what stands in it is not repeated
         problem = UnusableReplyError("sent a reply that is no JSON", _IS_IT_ONE)
     raise problem
@@ -96,13 +110,26 @@ def words_of(content: bytes, *, secrets: Sequence[str], body: Mapping[str, Any] 
         said = value if isinstance(value, str) else value.get("message", "")
     except (ValueError, RecursionError, AttributeError):
         return ""
-    words = " ".join(said.split()) if isinstance(said, str) else ""
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        words = words.replace(secret, "***")
-    words = words[:SAID_CHARS]
+    words = " ".join(blot(said, secrets).split()) if isinstance(said, str) else ""
+    words = blot(words, secrets)[:SAID_CHARS]
     if body is not None and any(_repeats(words, text) for text in _texts_of(body)):
         return "a message that repeats the text and is left out"
     return "".join(char if char.isprintable() else "?" for char in words).rstrip(". ")
+
+
+def blot(text: str, secrets: Sequence[str]) -> str:
+    """The text without the secrets, however many of their bytes are percent-encoded."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, BLOT)
+        if "%" in text:  # the pattern is slow on what a reply with many vectors holds
+            text = re.sub("".join(map(_any_form, secret)), BLOT, text)
+    return text
+
+
+def names_hint(word: str, names: Iterable[str]) -> str:
+    """The names that resemble a word, for the end of a message: printable, bounded, or empty."""
+    usable = [name for name in names if len(name) <= HINT_CHARS][:NAMES_READ]
+    return ascii(close_matches_hint(word, usable)[:HINT_CHARS])[1:-1]
 
 
 def named_status(status: int) -> str:
@@ -144,6 +171,22 @@ _STEPS: Final = {
     503: "try later",
     504: "try later",
 }
+
+
+def _blotted(value: Any, secrets: Sequence[str]) -> Any:  # noqa: ANN401 - parsed JSON
+    if isinstance(value, str):
+        return blot(value, secrets)
+    if isinstance(value, list):
+        return [_blotted(item, secrets) for item in value]
+    if isinstance(value, dict):
+        return {blot(key, secrets): _blotted(item, secrets) for key, item in value.items()}
+    return value
+
+
+def _any_form(char: str) -> str:
+    """A pattern for one character, as it is or percent-encoded in either case."""
+    encoded = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+    return f"(?:{re.escape(char)}|(?i:{encoded}))"
 
 
 def _texts_of(value: object) -> Iterator[str]:

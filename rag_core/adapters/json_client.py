@@ -9,8 +9,8 @@ its Retry-After names.
 from __future__ import annotations
 
 import json
-import logging
 import random as standard_random
+import ssl
 import threading
 import time
 import weakref
@@ -20,7 +20,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_core.adapters.http_addresses import check_key, take_apart, without_query
+from rag_core.adapters.http_addresses import (
+    check_key,
+    long_enough,
+    open_client,
+    take_apart,
+)
 from rag_core.adapters.http_replies import (
     UnusableReplyError,
     named_status,
@@ -41,9 +46,6 @@ if TYPE_CHECKING:
 
 BACKOFF_S: Final = 0.5
 """Longest pause before the second try; it doubles with each further one."""
-
-CONNECT_S: Final = 10.0
-"""Longest time for a connection; after that the request was never sent, and may be tried again."""
 
 REPEATABLE: Final = frozenset({429, 502, 503, 504})
 """Busy or not there: asked to come again."""
@@ -110,6 +112,8 @@ class JsonClient:
         self._address = take_apart(endpoint, what=what)
         check_key(api_key, self._address, what=what)
         self.what = what
+        self._secrets = (api_key or "", *self._address.secrets)
+        self._hidden = (*long_enough(api_key or ""), *self._address.hidden)
         self._settings = settings
         self._api_key = api_key
         self._sleep = sleep
@@ -128,7 +132,7 @@ class JsonClient:
         return self._address.shown
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - whatever JSON the server sends
-        """The parsed reply of a GET of `endpoint` + `path`.
+        """The parsed reply of a GET of `endpoint` + `path`, with our secrets blotted out of it.
 
         Raises:
             StatusError: If the last status was no success.
@@ -182,25 +186,38 @@ class JsonClient:
         import httpx
 
         max_mb = self._settings.max_reply_mb
+        wire = self._wire(call)
         try:
-            with self._opened().stream(**self._wire(call)) as response:
+            with self._opened().stream(**wire) as response:
                 content = read_body(response, max_mb=max_mb, until=until)
             if not response.is_success:
                 return self._refused(response, content, call)
-            return parse_json(content)
+            return parse_json(content, secrets=self._hidden)
         except UnusableReplyError as problem:
             return self._failed(call, str(problem), problem.step)
-        except (httpx.ConnectError, httpx.ConnectTimeout):
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            below = _tls_problem(error)
+            if isinstance(below, ssl.SSLCertVerificationError):
+                return self._failed(call, "its certificate was not accepted", _CERTIFICATE)
+            if below is not None:
+                return self._failed(
+                    call, "speaks no TLS that is accepted", _CERTIFICATE, again=True
+                )
             return self._failed(call, "cannot be reached", _IS_IT_RUNNING, again=True)
         except (httpx.TimeoutException, TimeoutError):
             return self._hung(call)
         except httpx.TransportError as error:
             found = f"broke the connection off ({type(error).__name__})"
             return self._failed(call, found, _IS_IT_RUNNING, again=True)
+        except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+            # Their words may hold a proxy's password.
+            found = f"cannot be asked from here ({type(error).__name__})"
+            return self._failed(call, found, _ENVIRONMENT)
 
     def _wire(self, call: _Call) -> dict[str, Any]:
         """The request as httpx takes it."""
-        base = self._address.base
+        path, mark, query = self._address.base.raw_path.partition(b"?")
+        path = path.rstrip(b"/") + call.path.encode("ascii")  # an escaped slash stays escaped
         headers = {
             "Accept": "application/json",
             "Accept-Encoding": "gzip",
@@ -212,7 +229,7 @@ class JsonClient:
         text = None if call.body is None else json.dumps(call.body, allow_nan=False)
         return {
             "method": call.method,
-            "url": base.copy_with(path=base.path.rstrip("/") + call.path),
+            "url": self._address.base.copy_with(raw_path=path + mark + query),
             "headers": headers,
             "auth": self._address.auth,
             "content": None if text is None else text.encode("ascii"),
@@ -220,8 +237,7 @@ class JsonClient:
 
     def _refused(self, response: httpx.Response, content: bytes, call: _Call) -> _Failure:
         status, most = response.status_code, self._settings.max_wait_s
-        secrets = (self._api_key or "", *self._address.secrets)
-        said = words_of(content, secrets=secrets, body=call.body)
+        said = words_of(content, secrets=self._secrets, body=call.body)
         again = status in REPEATABLE or status == FAULT
         pause = seconds_of(response.headers.get("Retry-After"), self._now()) if again else None
         step = next_step(status)
@@ -249,15 +265,25 @@ class JsonClient:
     def _opened(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
-                import httpx
-
-                logging.getLogger("httpx").addFilter(without_query)
-                limits = httpx.Limits(max_keepalive_connections=self._settings.concurrency)
-                whole = self._settings.timeout_s
-                timeout = httpx.Timeout(whole, connect=min(CONNECT_S, whole / 2))
-                self._client = httpx.Client(limits=limits, timeout=timeout)
+                self._client = open_client(self._address, self._settings)
                 weakref.finalize(self, self._client.close)  # for who forgets to close
             return self._client
 
 
+def _tls_problem(error: BaseException) -> ssl.SSLError | None:
+    """What failed in TLS below an error; None if that is not where it failed."""
+    below: BaseException | None = error
+    while below is not None and not isinstance(below, ssl.SSLError):
+        below = below.__cause__ or below.__context__
+    return below
+
+
 _IS_IT_RUNNING: Final = "is the server running? rag doctor checks it"
+_CERTIFICATE: Final = (
+    "check that the address is right and speaks TLS, and name the file of your own certificate "
+    "authority in SSL_CERT_FILE if it has one"
+)
+_ENVIRONMENT: Final = (
+    "correct the proxy or certificate settings of the environment (HTTP_PROXY, HTTPS_PROXY, "
+    "ALL_PROXY, NO_PROXY, SSL_CERT_FILE), or the address in the profile"
+)

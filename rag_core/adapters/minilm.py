@@ -94,6 +94,9 @@ class MiniLmEmbedder:
         """One: the model uses all threads that it may by itself."""
         return 1
 
+    def forget(self) -> None:
+        """Nothing: the weights are verified and cannot change under a running process."""
+
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Token windows per text: 1 up to 254 content tokens; loads the tokenizer only.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from rag_core.adapters.embedding_replies import embed_by
@@ -32,7 +30,10 @@ class OllamaEmbedder:
         self._settings = settings
         self._client = client
         self._what = f"ollama {settings.model}"
-        self._lock = Lock()
+        # What the server told, if it was asked. Threads that start together may ask twice: none
+        # waits for the request of another, which may hang.
+        self._digest: str | None = None
+        self._told_context: tuple[int | None] | None = None
 
     @property
     def contract(self) -> EmbeddingContract:
@@ -41,13 +42,29 @@ class OllamaEmbedder:
         Raises:
             ProviderError: If the server cannot be asked or lacks the model.
         """
-        with self._lock:  # asked once, also by threads
-            return self._contract
+        settings = self._settings
+        digest = self._digest
+        if digest is None:
+            digest = self._digest = installed_model(self._client, settings.model).digest
+        return EmbeddingContract(
+            provider=settings.provider,
+            endpoint=self._client.endpoint,
+            model=settings.model,
+            model_digest=digest,
+            dimension=settings.dimension,
+            document_template=settings.document_template,
+            query_template=settings.query_template,
+        )
 
     @property
     def concurrency(self) -> int:
         """As the profile says."""
         return self._settings.http.concurrency
+
+    def forget(self) -> None:
+        """Ask the server again, at the next use, for the model's digest and context."""
+        self._digest = None
+        self._told_context = None
 
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Always 1: a text is read whole, or the request fails."""
@@ -82,22 +99,9 @@ class OllamaEmbedder:
         return rows, tokens
 
     def _context(self) -> int | None:
-        with self._lock:
-            return self._settings.context_tokens or self._told_context
-
-    @cached_property
-    def _contract(self) -> EmbeddingContract:
-        settings = self._settings
-        return EmbeddingContract(
-            provider=settings.provider,
-            endpoint=self._client.endpoint,
-            model=settings.model,
-            model_digest=installed_model(self._client, settings.model).digest,
-            dimension=settings.dimension,
-            document_template=settings.document_template,
-            query_template=settings.query_template,
-        )
-
-    @cached_property
-    def _told_context(self) -> int | None:
-        return context_length(self._client, self._settings.model)
+        if self._settings.context_tokens is not None:
+            return self._settings.context_tokens
+        told = self._told_context
+        if told is None:
+            told = self._told_context = (context_length(self._client, self._settings.model),)
+        return told[0]

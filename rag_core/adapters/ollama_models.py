@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from rag_core.adapters.http_replies import names_hint
 from rag_core.errors import ProviderError
-from rag_core.rules.close_matches import close_matches_hint
 
 if TYPE_CHECKING:
     from rag_core.adapters.json_client import JsonClient
+
+
+_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE | re.ASCII)
+"""As Ollama writes the SHA-256 of a manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,17 @@ def installed_model(client: JsonClient, model: str) -> InstalledModel:
     for entry in listed:
         name, digest = _texts_of(entry, "name", "digest")
         if name and digest:
-            digests[name] = digest.removeprefix("sha256:")
+            digests[name] = digest
     wanted = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
     if wanted not in digests:
-        hint = close_matches_hint(wanted, tuple(sorted(digests)))
+        hint = names_hint(wanted, sorted(digests))
         raise ProviderError(
             f"ollama at {client.endpoint}: has no model {wanted!r}{hint}. Run: ollama pull {model}"
         )
-    return InstalledModel(wanted, digests[wanted])
+    found = _DIGEST.fullmatch(digests[wanted])
+    if found is None:  # it is not repeated: it may be anything
+        raise foreign_reply(client, "/api/tags", f"a SHA-256 digest of {wanted!r}")
+    return InstalledModel(wanted, found[1].lower())
 
 
 def context_length(client: JsonClient, model: str) -> int | None:

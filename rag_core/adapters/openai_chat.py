@@ -16,8 +16,8 @@ from rag_core.adapters.chat_replies import (
     text_of,
     wire_tool,
 )
+from rag_core.adapters.http_replies import names_hint
 from rag_core.adapters.json_client import StatusError
-from rag_core.rules.close_matches import close_matches_hint
 from rag_core.types.messages import Completion
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class OpenAiChat:
             told = explained(error, self._place, tools=bool(tools), schema=schema is not None)
             raise told from None
         choice = self._choice_of(reply)
-        message = choice.get("message")
+        message, finish = choice.get("message"), choice.get("finish_reason")
         if not isinstance(message, dict):
             raise self._place.broken("a choice without a message", "one message")
         usage = reply.get("usage")
@@ -80,7 +80,7 @@ class OpenAiChat:
         done = Completion(
             text=text_of(message, self._place),
             tool_calls=calls_of(message, self._place),
-            cut=choice.get("finish_reason") in _CUT,
+            cut=isinstance(finish, str) and finish in _CUT,
             input_tokens=count_of(usage.get("prompt_tokens")),
             output_tokens=count_of(usage.get("completion_tokens")),
         )
@@ -109,7 +109,7 @@ class OpenAiChat:
             return "listed by the server"
         if not names:
             return "which lists no models"
-        hint = ascii(close_matches_hint(self._model, names)[:200])[1:-1]
+        hint = names_hint(self._model, names)
         return (
             f"not among the {len(names)} models that the server lists{hint}; some servers take "
             "names that they do not list"

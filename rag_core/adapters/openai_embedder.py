@@ -50,6 +50,9 @@ class OpenAiEmbedder:
         """As the profile says."""
         return self._settings.http.concurrency
 
+    def forget(self) -> None:
+        """Nothing is kept that this API could tell."""
+
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Always 1: a text is read whole, or the request fails."""
         return tuple(1 for _ in texts)

@@ -31,6 +31,9 @@ def load_profile(name: str) -> Profile:
         UsageError: If there is no such profile, or its file breaks a rule; the key is named.
     """
     settings = _settings(name)
+    if name.endswith(_SUFFIX):
+        # Records must not name a packaged profile where another one was used.
+        settings.setdefault("name", Path(name).stem)
     base = settings.pop("extends", None)
     if base is not None:
         settings = _merged(_base_settings(name, base), settings)

@@ -80,7 +80,7 @@ def _checked(value: str, example: str) -> str:
         sound = None
     if not sound or any(char.isspace() or not char.isprintable() for char in value):
         raise UsageError(
-            f"endpoint: the profile's address of a provider is none; want {example}. Correct the "
-            "profile, or the variable or block that it names"
+            "endpoint: the profile's address of a provider is no http or https address; want "
+            f"{example}. Correct the profile, or the variable or block that it names"
         )
     return value if parts.query else value.rstrip("/")

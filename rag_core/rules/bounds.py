@@ -56,6 +56,17 @@ def tears(source: SourceText, span: Span) -> bool:
     )
 
 
+def is_sentences(source: SourceText, span: Span) -> bool:
+    """Whether the span starts where a sentence of the source starts, and ends where one ends."""
+    starts = bisect_right(source.sentences, span.start, key=lambda item: item.start) - 1
+    ends = bisect_right(source.sentences, span.end - 1, key=lambda item: item.start) - 1
+    return (
+        min(starts, ends) >= 0
+        and source.sentences[starts].start == span.start
+        and source.sentences[ends].end == span.end
+    )
+
+
 def trim_inwards(text: str, span: Span, keep: Span | None = None) -> Span:
     """The longest part of the span that is bounded by white space or its own bounds, uncut.
 

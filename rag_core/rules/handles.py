@@ -40,16 +40,20 @@ class _HandleProposal(StrictReply):
 
 
 def numbered_sentences(excerpts: Sequence[Excerpt]) -> tuple[NumberedSentence, ...]:
-    """The sentences of all excerpts in their order; what two excerpts share is shown once.
+    """The whole sentences of all excerpts in their order; what two excerpts share is shown once.
 
-    A sentence that cannot be extended to a quotable length is left out.
+    An excerpt without a whole sentence shows what it has. A sentence that cannot be extended to a
+    quotable length is left out.
     """
     seen: set[tuple[str, Span]] = set()
     found: list[NumberedSentence] = []
     for place, excerpt in enumerate(excerpts, start=1):
         text = excerpt.source.text
         number = 0
-        for part in whole_parts(excerpt.span, excerpt.source.sentences, text):
+        parts = whole_parts(excerpt.span, excerpt.source.sentences, text)
+        # What a chunk bound left of a sentence can read like a whole one.
+        whole = tuple(part for part in parts if part in excerpt.source.sentences)
+        for part in whole or parts:
             quoted = quotable_span(excerpt, part)
             quote = text[quoted.start : quoted.end]
             if (excerpt.source.id, part) in seen or not is_long_enough(quote):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
-from rag_core.rules.bounds import tears, trim_inwards
+from rag_core.rules.bounds import is_sentences, tears, trim_inwards
 from rag_core.rules.ellipsis import find_passage
 from rag_core.rules.places import exact_places, typographic_places
 from rag_core.types.corpus import Span
@@ -44,9 +44,10 @@ class Match:
 def find_quote(quote: str, excerpt: Excerpt, *, matching: Matching) -> Match | None:
     """The place of a quotation in the source, inside this chunk; None if it does not stand there.
 
-    White space around the quotation is trimmed. Of several places the first is taken that starts
-    and ends on bounds of the source, else the first. A control character is never found, unless it
-    is white space.
+    White space around the quotation is trimmed. Of several places the first is taken that is whole
+    sentences, as a part of another sentence may say something else; then the first that starts and
+    ends on bounds of the source, else the first. A control character is never found, unless it is
+    white space.
     """
     wanted = quote.strip()
     if not wanted or len(wanted) > MAX_QUOTE_CHARS or has_control_character(quote):
@@ -54,9 +55,12 @@ def find_quote(quote: str, excerpt: Excerpt, *, matching: Matching) -> Match | N
     # Promise 3: a quotation stays inside one retrieved chunk.
     first: Match | None = None
     for match in _matches(wanted, excerpt, matching):
-        if match.whole:
+        if first is not None and first.whole and match.kind is not first.kind:
+            break  # letter for letter comes before typography, wherever it stands
+        if match.whole and is_sentences(excerpt.source, match.span):
             return match
-        first = first or match
+        if first is None or (match.whole and not first.whole):
+            first = match
     return first
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class Canary:
     """A fixed text and its vector at ingest, shape (dimension,), float32."""
 
     text: str
-    vector: FloatVector
+    vector: FloatVector = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

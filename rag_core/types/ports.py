@@ -63,6 +63,9 @@ class Embedder(Protocol):
     def concurrency(self) -> int:
         """How many calls of `embed` may usefully run at once; 1 for a model in this process."""
 
+    def forget(self) -> None:
+        """Ask the provider again, at the next use, for what it said of its model."""
+
     def windows(self, texts: Sequence[str]) -> tuple[int, ...]:
         """How many inputs of a batch each text costs; 1 unless longer than the model's window."""
 

@@ -15,13 +15,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from rag_core.types.proposals import ProposalStyle, Variant
 
 Name = Annotated[str, Field(min_length=1)]
+_DAY_S = 86_400
+_MOST_TOKENS = 10_000_000
+"""Bounds against slips of the pen, above what any provider has."""
+
 _REFERENCE = r"(env|block):[A-Za-z0-9_.-]+"
 Reference = Annotated[str, Field(pattern=rf"^{_REFERENCE}$")]
 """Names where a secret stands, never the secret: `env:NAME` or, in flows, `block:NAME`."""
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def _checked_template(value: str, placeholders: set[str]) -> str:
@@ -36,13 +40,20 @@ def _checked_template(value: str, placeholders: set[str]) -> str:
 class HttpSettings(_Strict):
     """Limits of the requests to one provider; the embedded models make none."""
 
-    timeout_s: float = Field(default=120.0, gt=0, description="Seconds for one whole reply.")
+    timeout_s: float = Field(
+        default=120.0, gt=0, le=_DAY_S, description="Seconds for one whole reply."
+    )
     attempts: int = Field(default=4, ge=1, le=10, description="Tries of one request in all.")
     max_wait_s: float = Field(
-        default=30.0, ge=0, description="Longest pause before a try; a longer Retry-After fails."
+        default=30.0,
+        ge=0,
+        le=_DAY_S,
+        description="Longest pause before a try; a longer Retry-After fails.",
     )
     concurrency: int = Field(default=2, ge=1, le=32, description="Most requests at once.")
-    max_reply_mb: float = Field(default=16.0, gt=0, description="A larger reply is an error.")
+    max_reply_mb: float = Field(
+        default=16.0, gt=0, le=1_000, description="A larger reply is an error."
+    )
 
 
 class _Provided(_Strict):
@@ -89,7 +100,10 @@ class EmbeddingSettings(_Provided):
     document_template: str = Field(description="Must hold `{text}`; may hold `{title}`.")
     query_template: str = Field(description="Must hold `{text}`.")
     context_tokens: int | None = Field(
-        default=None, ge=1, description="Most tokens of one text, where the server does not say."
+        default=None,
+        ge=1,
+        le=_MOST_TOKENS,
+        description="Most tokens of one text, where the server does not say.",
     )
 
     @field_validator("document_template")
@@ -143,9 +157,14 @@ class ChatSettings(_Provided):
     sentences: int = Field(
         default=3, ge=1, le=3, description="Most sentences of an extractive proposal."
     )
-    max_tokens: int = Field(default=1024, ge=16, description="Most tokens of a reply.")
+    max_tokens: int = Field(
+        default=1024, ge=16, le=_MOST_TOKENS, description="Most tokens of a reply."
+    )
     context_tokens: int = Field(
-        default=8192, ge=512, description="Prompt and reply together; a longer prompt fails."
+        default=8192,
+        ge=512,
+        le=_MOST_TOKENS,
+        description="Prompt and reply together; a longer prompt fails.",
     )
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ from rag_core.rules.gate import judge, refuse
 from rag_core.types.records import AnswerRecords, VerdictRecord
 from rag_core.types.verdicts import Flag, Outcome, Reason, Verdict
 from rag_core.verbs.answer_records import RunIds, Trace, hit_records, verdict_record
-from rag_core.verbs.propose import Proposed, propose
+from rag_core.verbs.propose import Reply, Tally, propose
 from rag_core.verbs.ranking import RetrievalPorts
 from rag_core.verbs.retrieve import retrieve
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
@@ -115,6 +115,8 @@ def answer_in_variants(
 ) -> AnswerRun:
     """One verdict per variant in order, all from the same retrieval; recorded as one run.
 
+    Where the retrieval itself fails there is one failed verdict, that of the first variant.
+
     Raises:
         RecordError: If the log cannot be written; then nothing may be shown.
     """
@@ -123,13 +125,15 @@ def answer_in_variants(
     for index, variant in enumerate(variants):
         found = answers[0].retrieval if answers else None
         answers.append(_answer_one(index, question, variant, run, found))
+        if answers[0].retrieval is None:  # without excerpts no variant gets any further
+            break
     return _recorded(answers, run)
 
 
-def gate(proposed: Proposed, retrieval: Retrieval, *, profile: Profile) -> Verdict:
+def gate(reply: Reply, retrieval: Retrieval, *, profile: Profile) -> Verdict:
     """The verdict on a proposal: exact quotations of eligible, retrieved text, or a refusal."""
     verdict = judge(
-        proposed.reply,
+        reply,
         retrieval.excerpts,
         eligibility=retrieval.eligibility,
         settings=profile.gate,
@@ -168,7 +172,7 @@ def _answer_one(
     """One verdict; `found` is a retrieval of this question that this run has already made."""
     ports = run.ports
     steps = TimedSteps(run.run_step, ports.clock)
-    retrieval, proposed, error = found, None, None
+    retrieval, error, tally = found, None, Tally()
     try:
         if retrieval is None:
             retrieval = steps("retrieve", retrieve, question, ports=ports.retrieval)
@@ -176,19 +180,20 @@ def _answer_one(
             refusal = refuse(retrieval.refusal, retrieval.refusal_detail)
             verdict = _with_calibration(refusal, ports.profile)
         else:
-            proposed = steps(
+            reply = steps(
                 "chat",
                 propose,
                 retrieval,
                 make_chat=ports.make_chat,
                 variant=variant,
                 style=ports.profile.chat.style,
+                tally=tally,
             )
-            verdict = steps("gate", gate, proposed, retrieval, profile=ports.profile)
+            verdict = steps("gate", gate, reply, retrieval, profile=ports.profile)
     except Exception as failure:  # noqa: BLE001 - a failure is a row of the log, whatever it is
         error = _as_rag_error(failure)
         verdict = Verdict(Outcome.FAILED, (Reason(error.reason),), detail=str(error))
-    trace = Trace(question, variant, verdict, retrieval, proposed, tuple(steps.timings_ms))
+    trace = Trace(question, variant, verdict, retrieval, tally, tuple(steps.timings_ms))
     row = verdict_record(
         index, trace, ids=run.ids, started_at=run.started_at, profile=ports.profile
     )

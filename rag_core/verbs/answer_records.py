@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rag_core.types.questions import Question
     from rag_core.types.retrieval import Retrieval
     from rag_core.types.verdicts import Verdict
-    from rag_core.verbs.propose import Proposed
+    from rag_core.verbs.propose import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Trace:
     variant: Variant
     verdict: Verdict
     retrieval: Retrieval | None
-    proposed: Proposed | None
+    tally: Tally
     timings_ms: tuple[tuple[str, float], ...]
 
 
@@ -45,7 +45,7 @@ def verdict_record(
     index: int, found: Trace, *, ids: RunIds, started_at: datetime, profile: Profile
 ) -> VerdictRecord:
     """The log's row of one question; without its text where the profile keeps digests only."""
-    question, retrieval, proposed = found.question, found.retrieval, found.proposed
+    question, retrieval, tally = found.question, found.retrieval, found.tally
     text = "\n".join(filter(None, (question.text, question.background)))
     sentences = retrieval.sentences if retrieval else ()
     candidates = retrieval.candidates if retrieval else ()
@@ -62,7 +62,7 @@ def verdict_record(
         variant=found.variant.value,
         profile=profile.name,
         chat_provider=profile.chat.provider,
-        chat_model=profile.chat.model,
+        chat_model=profile.chat.model if profile.chat.provider != "extractive" else None,
         proposal_style=profile.chat.style.value,
         contract_digest=retrieval.contract_digest if retrieval else None,
         generation_digest=retrieval.generation_digest if retrieval else None,
@@ -75,14 +75,14 @@ def verdict_record(
         top_sentence_score=max((s.score for s in sentences), default=None),
         calls=CallCounts(
             host_calls=1 if retrieval else 0,
-            chat_calls=proposed.chat_calls if proposed else 0,
-            repair_calls=proposed.repair_calls if proposed else 0,
-            tool_calls=proposed.tool_calls if proposed else 0,
-            context_calls=proposed.context_calls if proposed else 0,
+            chat_calls=tally.chat_calls,
+            repair_calls=tally.repair_calls,
+            tool_calls=tally.tool_calls,
+            context_calls=tally.context_calls,
             embedding_calls=retrieval.embedding_calls if retrieval else 0,
         ),
-        input_tokens=proposed.input_tokens if proposed else None,
-        output_tokens=proposed.output_tokens if proposed else None,
+        input_tokens=tally.input_tokens,
+        output_tokens=tally.output_tokens,
         timings_ms=found.timings_ms,
     )
 

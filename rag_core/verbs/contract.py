@@ -12,9 +12,11 @@ from rag_core.rules.dense import cosine
 from rag_core.rules.manifest import contract_differences
 from rag_core.rules.segmentation import TEXT_RULES_ID
 from rag_core.rules.vectors import check_vectors
-from rag_core.types.index import SCHEMA_VERSION
+from rag_core.types.index import SCHEMA_VERSION, Canary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_core.types.chunks import FloatMatrix
     from rag_core.types.index import Manifest
     from rag_core.types.ports import Embedder
@@ -37,18 +39,26 @@ def require_contract(manifest: Manifest, profile: Profile, embedder: Embedder) -
     Raises:
         ContractMismatchError: Naming each field that differs, with both sides.
     """
-    differences = contract_differences(
+    differences = _differences(manifest, profile, embedder)
+    if differences:
+        # A process that has run for long may hold what the provider said before a rebuild.
+        embedder.forget()
+        differences = _differences(manifest, profile, embedder)
+    if differences:
+        raise ContractMismatchError(
+            f"index and profile {profile.name!r} differ: {'; '.join(differences)}. "
+            "Run: rag ingest --rebuild, or use the profile that built the index"
+        )
+
+
+def _differences(manifest: Manifest, profile: Profile, embedder: Embedder) -> tuple[str, ...]:
+    return contract_differences(
         manifest.contract,
         embedding=embedder.contract,
         chunking=profile.chunking,
         splitter=TEXT_RULES_ID,
         schema_version=SCHEMA_VERSION,
     )
-    if differences:
-        raise ContractMismatchError(
-            f"index and profile {profile.name!r} differ: {'; '.join(differences)}. "
-            "Run: rag ingest --rebuild, or use the profile that built the index"
-        )
 
 
 def require_same_model(manifest: Manifest, embedder: Embedder) -> None:
@@ -59,14 +69,44 @@ def require_same_model(manifest: Manifest, embedder: Embedder) -> None:
         ProviderError: If the embedder fails.
     """
     canary = manifest.canaries[0]
-    vector = embed_checked(embedder, (canary.text,), what="canary")[0]
-    found = cosine(vector, canary.vector)
-    if found < MIN_CANARY_COSINE:
+    (now,) = embed_canaries(embedder, (canary.text,))
+    require_same_canaries((now,), manifest.canaries, embedder)
+
+
+def embed_canaries(embedder: Embedder, texts: tuple[str, ...]) -> tuple[Canary, ...]:
+    """Fixed texts with their vectors as the model makes them now; one request.
+
+    Raises:
+        ProviderError: If the embedder fails.
+    """
+    vectors = embed_checked(embedder, texts, what="canary")
+    return tuple(Canary(text, vectors[i]) for i, text in enumerate(texts))
+
+
+def same_model(now: Sequence[Canary], then: Sequence[Canary]) -> bool:
+    """Whether one model made both, as far as the texts tell that both have."""
+    return _least_cosine(now, then) >= MIN_CANARY_COSINE
+
+
+def require_same_canaries(
+    now: Sequence[Canary], then: Sequence[Canary], embedder: Embedder
+) -> None:
+    """Return when one model made both.
+
+    Raises:
+        ContractMismatchError: If a cosine lies below `MIN_CANARY_COSINE`.
+    """
+    if not same_model(now, then):
         raise ContractMismatchError(
             f"model {embedder.contract.model!r} is not the one that built the index: a canary "
-            f"text has cosine {found:.4f} to its stored vector, want at least "
+            f"text has cosine {_least_cosine(now, then):.4f} to its stored vector, want at least "
             f"{MIN_CANARY_COSINE}. Run: rag ingest --rebuild"
         )
+
+
+def _least_cosine(now: Sequence[Canary], then: Sequence[Canary]) -> float:
+    stored = {canary.text: canary.vector for canary in then}
+    return min((cosine(c.vector, stored[c.text]) for c in now if c.text in stored), default=1.0)
 
 
 def embed_checked(

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_core.errors import LockedError, NoIndexError, ProviderError, RagError, UsageError
-from rag_core.verbs.contract import CANARY_TEXTS, embed_checked, require_contract
+from rag_core.verbs.contract import (
+    CANARY_TEXTS,
+    embed_checked,
+    require_contract,
+    require_same_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,12 +94,13 @@ def check_state(root: Path) -> HealthCheck:
 def check_index(
     store: IndexStore, profile: Profile, embedder: Callable[[], Embedder]
 ) -> HealthCheck:
-    """Whether there is an index, whole and of this profile's contract."""
+    """Whether there is an index, whole, of this profile's contract and of its model."""
     name = "index"
     try:
         with store.open() as snapshot:
             manifest = snapshot.manifest
             require_contract(manifest, profile, embedder())
+            require_same_model(manifest, embedder())
     except NoIndexError:
         return HealthCheck(name, True, "none yet", "run: rag ingest")
     except (ProviderError, UsageError) as error:

@@ -21,10 +21,15 @@ from rag_core.errors import (
 from rag_core.rules.findings import sort_findings
 from rag_core.rules.manifest import contract_differences
 from rag_core.types.records import IngestRecord
-from rag_core.verbs.contract import require_same_model
 from rag_core.verbs.ingest_notices import scope_notices
 from rag_core.verbs.ingest_steps import chunk, commit, embed_shard, normalize, validate
-from rag_core.verbs.ingest_vectors import EmbeddingPlan, IngestPorts, plan_embedding
+from rag_core.verbs.ingest_vectors import (
+    EmbeddingPlan,
+    IngestPorts,
+    meet_model,
+    plan_embedding,
+    require_same_model_still,
+)
 from rag_core.verbs.steps import RunStep, TimedSteps, call_plainly, no_progress
 
 if TYPE_CHECKING:
@@ -112,6 +117,7 @@ def _ingest_locked(
     findings = sort_findings((*found, *scope_notices(corpus, ports.profile)))
     chunks_ref = steps("chunk", chunk, corpus_ref, ports=ports, rebuild=options.rebuild)
     live = live_manifest(ports, rebuild=options.rebuild)
+    met = None if options.dry_run else meet_model(ports, live=live, rebuild=options.rebuild)
     plan = plan_embedding(chunks_ref, ports=ports, rebuild=options.rebuild, live=live)
     base = replace(
         blank,
@@ -119,14 +125,12 @@ def _ingest_locked(
         previous_generation=live.generation_digest if live else None,
         findings=_logged(findings),
     )
-    if options.dry_run:
+    if met is None:
         row = replace(base, outcome="dry_run", reason=None, timings_ms=tuple(steps.timings_ms))
         return Ingested("dry_run", plan, findings, live, row)
-    if live is not None and not options.rebuild:
-        require_same_model(live, ports.embedder)
-    if options.rebuild:
-        ports.stages.drop_vectors()
     _embed(plan, ports, steps, progress)
+    if plan.missing:
+        require_same_model_still(ports, met)
     build_ref, unchanged = steps(
         "validate",
         validate,

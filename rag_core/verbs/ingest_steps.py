@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from rag_core.errors import CorpusError, IntegrityError, NoIndexError
@@ -90,13 +91,19 @@ def embed_shard(
         vectors = embed_checked(ports.embedder, texts, what="chunk", names=names)
         keys = tuple(item.key for item in batch.inputs)
         windows = tuple(item.windows for item in batch.inputs)
-        ports.stages.put_vectors(EmbeddedBatch(keys, vectors, windows))
+        with guard:
+            if not ended:
+                ports.stages.put_vectors(EmbeddedBatch(keys, vectors, windows))
         return len(texts)
 
-    done = 0
-    for count in results_in_order(embed, shard, workers=ports.embedder.concurrency):
-        done += count
-        tell(done)
+    done, ended, guard = 0, False, Lock()
+    try:
+        for count in results_in_order(embed, shard, workers=ports.embedder.concurrency):
+            done += count
+            tell(done)
+    finally:
+        with guard:  # what is still on its way belongs to nobody's ingest any more
+            ended = True
     ports.stages.merge_vectors()
     return done
 

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_core.errors import IntegrityError
+from rag_core.errors import ContractMismatchError, IntegrityError
 from rag_core.rules.batching import batch_inputs, shards_of
 from rag_core.rules.digests import embedding_key
 from rag_core.rules.rendering import render_document
-from rag_core.types.chunks import EmbeddingInput
+from rag_core.types.chunks import EmbeddedBatch, EmbeddingInput
 from rag_core.types.index import (
     Canary,
     Manifest,
     StageRef,
 )
-from rag_core.verbs.contract import CANARY_TEXTS, embed_checked
+from rag_core.verbs.contract import (
+    CANARY_TEXTS,
+    embed_canaries,
+    require_same_canaries,
+    same_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,12 +145,64 @@ def token_windows(chunks: Sequence[Chunk], *, ports: IngestPorts) -> tuple[int, 
     return ports.embedder.windows(tuple(_rendered_text(chunk, ports) for chunk in chunks))
 
 
+def meet_model(ports: IngestPorts, *, live: Manifest | None, rebuild: bool) -> tuple[Canary, ...]:
+    """The model's canaries as they are now, staged with what it will make; one request.
+
+    Staged vectors that another model made are dropped: a contract cannot tell them apart where a
+    model was swapped behind its name.
+
+    Raises:
+        ContractMismatchError: If the live index is another model's and `rebuild` is false.
+        ProviderError: If the embedder fails.
+    """
+    texts = tuple(canary.text for canary in live.canaries) if live else CANARY_TEXTS
+    now = embed_canaries(ports.embedder, texts)
+    if live is not None and not rebuild:
+        require_same_canaries(now, live.canaries, ports.embedder)
+    staged = _staged_canaries(ports, texts)
+    if rebuild or len(staged) < len(now) or not same_model(now, staged):
+        ports.stages.drop_vectors()
+        keys = tuple(_key(text, ports) for text in texts)
+        vectors = np.array([canary.vector for canary in now], dtype=np.float32)
+        ports.stages.put_vectors(EmbeddedBatch(keys, vectors, tuple(1 for _ in keys)))
+    return now
+
+
+def require_same_model_still(ports: IngestPorts, met: Sequence[Canary]) -> None:
+    """Return when the model is still the one that was met before the first batch; one request.
+
+    Raises:
+        ContractMismatchError: If it was swapped meanwhile; its staged vectors are dropped.
+        ProviderError: If the embedder fails.
+    """
+    now = embed_canaries(ports.embedder, (met[0].text,))
+    if not same_model(now, met):
+        ports.stages.drop_vectors()
+        raise ContractMismatchError(
+            f"model {ports.embedder.contract.model!r} was swapped while this ingest ran: its "
+            "vectors are of two models and were dropped; the index is as it was. "
+            "Run rag ingest again, with --rebuild where it asks for it"
+        )
+
+
 def canaries_for(ports: IngestPorts, *, live: Manifest | None) -> tuple[Canary, ...]:
-    """The live index's canaries under the same contract, else new ones: one request."""
+    """The live index's canaries under the same contract, else those staged at the beginning.
+
+    Raises:
+        IntegrityError: If none are staged.
+    """
     if live is not None:
         return live.canaries
-    vectors = embed_checked(ports.embedder, CANARY_TEXTS, what="canary")
-    return tuple(Canary(text, vectors[i]) for i, text in enumerate(CANARY_TEXTS))
+    staged = _staged_canaries(ports, CANARY_TEXTS)
+    if len(staged) < len(CANARY_TEXTS):
+        raise IntegrityError("stages: the canaries of this ingest are gone. Run rag ingest again")
+    return staged
+
+
+def _staged_canaries(ports: IngestPorts, texts: Sequence[str]) -> tuple[Canary, ...]:
+    keys = {_key(text, ports): text for text in texts}
+    found = ports.stages.find_vectors(tuple(keys))
+    return tuple(Canary(text, found[key]) for key, text in keys.items() if key in found)
 
 
 def _rendered(

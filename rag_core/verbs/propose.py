@@ -28,18 +28,26 @@ if TYPE_CHECKING:
     from rag_core.types.retrieval import Retrieval
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """What a proposer said, read, and how often each party was called for it."""
+Reply = AnswerProposal | MalformedReply | ToolNotCalled
+"""What a proposer said, read."""
 
-    reply: AnswerProposal | MalformedReply | ToolNotCalled
-    chat_calls: int
+
+@dataclass(slots=True)
+class Tally:
+    """How often each party was called for one answer, also where the answer failed half way."""
+
+    chat_calls: int = 0
     """Requests to the proposer: the tool step and the repair are requests too."""
     repair_calls: int = 0
     tool_calls: int = 0
     context_calls: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
+
+    def add_tokens(self, exchange: ToolStep | ChatReply) -> None:
+        """What the provider says that one exchange cost; nothing is added where it says nothing."""
+        self.input_tokens = _sum(self.input_tokens, exchange.input_tokens)
+        self.output_tokens = _sum(self.output_tokens, exchange.output_tokens)
 
 
 class HeldKnowledge:
@@ -49,10 +57,9 @@ class HeldKnowledge:
     are counted, and nothing is remembered from question to question.
     """
 
-    def __init__(self, retrieval: Retrieval) -> None:
+    def __init__(self, retrieval: Retrieval, tally: Tally) -> None:
         self._knowledge = Knowledge(retrieval.excerpts, retrieval.sentences)
-        self.tool_calls = 0
-        self.context_calls = 0
+        self._tally = tally
 
     def direct(self) -> Knowledge:
         """For the prompt that the host writes itself."""
@@ -60,12 +67,12 @@ class HeldKnowledge:
 
     def retrieve_knowledge(self) -> Knowledge:
         """The tool of the variant `tool`."""
-        self.tool_calls += 1
+        self._tally.tool_calls += 1
         return self._knowledge
 
     def provide_context(self) -> Knowledge:
         """The hook of the variant `context`, called before the model is invoked."""
-        self.context_calls += 1
+        self._tally.context_calls += 1
         return self._knowledge
 
 
@@ -75,53 +82,54 @@ def propose(
     make_chat: Callable[[], Chat],
     variant: Variant,
     style: ProposalStyle,
-) -> Proposed:
-    """Ask a new chat client for a proposal; a malformed reply gets one repair attempt.
+    tally: Tally,
+) -> Reply:
+    """Ask a chat client for a proposal; a malformed reply gets one repair attempt.
+
+    Args:
+        retrieval: Whose excerpts may be quoted.
+        make_chat: Makes the client, or returns the process's own.
+        variant: How the excerpts reach it.
+        style: How it names its evidence.
+        tally: Counts each call as it is made.
 
     Raises:
         ProviderError: If the provider fails.
     """
     chat = make_chat()
-    held = HeldKnowledge(retrieval)
-    step: ToolStep | None = None
+    held = HeldKnowledge(retrieval, tally)
     match variant:
         case Variant.DIRECT:
             request = ChatRequest(retrieval.question, held.direct())
         case Variant.CONTEXT:
             request = ChatRequest(retrieval.question, held.provide_context(), variant)
         case Variant.TOOL:
+            tally.chat_calls += 1
             step = chat.call_tool(retrieval.question)
+            tally.add_tokens(step)
             results = [held.retrieve_knowledge() for _ in step.calls]
             if not results:
-                return _counted(ToolNotCalled(), held, (step,))
+                return ToolNotCalled()
             request = ChatRequest(retrieval.question, results[0], variant, step.calls)
-    first = chat.propose(request)
-    read = read_reply(first, style=style, excerpts=retrieval.excerpts)
+    read, said = _ask(chat, request, style, tally)
     if not isinstance(read, MalformedReply):
-        return _counted(read, held, (step, first))
-    repair = Repair(reply=first.text, problem=read.problem)
-    second = chat.propose(replace(request, repair=repair))
-    read = read_reply(second, style=style, excerpts=retrieval.excerpts)
-    return replace(_counted(read, held, (step, first, second)), repair_calls=1)
+        return read
+    tally.repair_calls += 1
+    repair = Repair(reply=said, problem=read.problem)
+    read, _ = _ask(chat, replace(request, repair=repair), style, tally)
+    return read
 
 
-def _counted(
-    reply: AnswerProposal | MalformedReply | ToolNotCalled,
-    held: HeldKnowledge,
-    exchanges: tuple[ToolStep | ChatReply | None, ...],
-) -> Proposed:
-    made = [exchange for exchange in exchanges if exchange is not None]
-    return Proposed(
-        reply=reply,
-        chat_calls=len(made),
-        tool_calls=held.tool_calls,
-        context_calls=held.context_calls,
-        input_tokens=_sum([exchange.input_tokens for exchange in made]),
-        output_tokens=_sum([exchange.output_tokens for exchange in made]),
-    )
+def _ask(
+    chat: Chat, request: ChatRequest, style: ProposalStyle, tally: Tally
+) -> tuple[AnswerProposal | MalformedReply, str]:
+    """One reply, read, and its words."""
+    tally.chat_calls += 1
+    reply = chat.propose(request)
+    tally.add_tokens(reply)
+    return read_reply(reply, style=style, excerpts=request.knowledge.excerpts), reply.text
 
 
-def _sum(counts: list[int | None]) -> int | None:
-    """The sum of what the provider told; None if it told nothing."""
-    told = [count for count in counts if count is not None]
+def _sum(one: int | None, other: int | None) -> int | None:
+    told = [count for count in (one, other) if count is not None]
     return sum(told) if told else None

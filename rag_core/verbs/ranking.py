@@ -78,6 +78,8 @@ def open_for_questions(manifest: Manifest, *, ports: RetrievalPorts) -> int:
     if manifest.generation_digest in ports.memory.checked_generations:
         return 0
     require_same_model(manifest, ports.embedder)
+    # Another generation may be another model's, whatever its contract says.
+    ports.memory.sentence_vectors.clear()
     ports.memory.checked_generations.add(manifest.generation_digest)
     return 1
 

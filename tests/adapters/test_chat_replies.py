@@ -9,6 +9,7 @@ from rag_core.adapters.chat_replies import (
     Place,
     calls_of,
     check_room,
+    count_of,
     explained,
     sendable_arguments,
     text_of,
@@ -71,6 +72,26 @@ def test_an_id_of_the_provider_is_kept_and_an_empty_one_is_made_up():
     assert [call.id for call in calls_of({"tool_calls": listed}, PLACE)] == ["abc", "call-2"]
 
 
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        pytest.param(["a", "a", "a"], ["a", "call-2", "call-3"], id="one for all"),
+        pytest.param(["call-2", "", ""], ["call-2", "call-3", "call-4"], id="one of ours"),
+        pytest.param(["", "call-1"], ["call-1", "call-2"], id="one of ours later"),
+        pytest.param(["x" * 128, "y" * 129], ["x" * 128, "call-2"], id="endless"),
+        pytest.param(["a\n", "\ud800", 7], ["call-1", "call-2", "call-3"], id="no text to show"),
+    ],
+)
+def test_every_call_has_an_id_of_its_own(given, used):
+    listed = [{"id": told, "function": {"name": "f"}} for told in given]
+    assert [call.id for call in calls_of({"tool_calls": listed}, PLACE)] == used
+
+
+@pytest.mark.parametrize(("told", "count"), [(2**63 - 1, 2**63 - 1), (2**63, None)])
+def test_a_count_is_one_that_a_column_of_integers_holds(told, count):
+    assert count_of(told) == count
+
+
 def test_parsed_arguments_nested_beyond_reason_are_of_another_protocol():
     nested: object = {}
     for _ in range(5_000):
@@ -87,6 +108,7 @@ def test_parsed_arguments_nested_beyond_reason_are_of_another_protocol():
         pytest.param("{broken", {}, id="broken"),
         pytest.param('["a"]', {}, id="a list"),
         pytest.param('{"a": NaN}', {}, id="NaN, which could not be sent"),
+        pytest.param('{"a": 1e999}', {}, id="a number beyond all, which could not be sent"),
         pytest.param('{"a": ' + "[" * 5_000, {}, id="nested beyond reason"),
         pytest.param('{"a": ' + "9" * 5_000 + "}", {}, id="a number beyond the digit limit"),
     ],

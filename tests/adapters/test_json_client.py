@@ -6,11 +6,13 @@ import base64
 import gc
 import gzip
 import logging
+import ssl
 import threading
 import time
 import traceback
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 from model_server import EMBEDDING_MODEL, Fault, ModelServer, gzip_bomb
 
@@ -170,12 +172,116 @@ def test_a_key_beside_credentials_is_refused_because_one_would_replace_the_other
 
 
 @pytest.mark.parametrize(
-    "endpoint", ["", "host", "ftp://host", "http://", "http://u:pw-1@host:port"]
+    "endpoint",
+    [
+        "",
+        "host",
+        "ftp://host",
+        "http://",
+        "http://u:pw-1@host:port",
+        "http://u:pw-1@a..b",
+        "http://u:pw-1@.h",
+        "http://u:pw-1@xn--a",
+        f"http://u:pw-1@{'a' * 64}",
+        f"http://u:pw-1@{'a.' * 127}a",
+        "http://u:pw-1@h%00",
+        "http://u:pw-1@h/\udc80",
+        "http://u:pw-1@h:0",
+        "http://u:pw-1@h:65536",
+    ],
 )
 def test_an_address_that_is_none_is_refused_and_not_repeated(endpoint):
     with pytest.raises(UsageError, match="no http or https address") as caught:
         JsonClient(endpoint, what="test model", settings=HttpSettings())
     assert "pw-1" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "shown"),
+    [
+        pytest.param("http://host.:80/v1", "http://host./v1", id="a dot at the end"),
+        pytest.param("http://rag_ollama-1:65535", "http://rag_ollama-1:65535", id="a container"),
+        pytest.param("http://[fe80::1]/", "http://[fe80::1]", id="IPv6"),
+        pytest.param(f"http://{'a' * 63}", f"http://{'a' * 63}", id="the longest label"),
+        pytest.param("http://h/a%2Fb/v1", "http://h/a%2Fb/v1", id="an escaped slash"),
+    ],
+)
+def test_an_address_that_is_one_is_shown_as_given(endpoint, shown):
+    assert JsonClient(endpoint, what="test model", settings=HttpSettings()).endpoint == shown
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_this_machine_is_reached_without_a_proxy(connect, server, monkeypatch, variable, host):
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    port = server.url.rpartition(":")[2]
+    assert connect(f"http://{host}:{port}/v1", attempts=1).get("/models")["object"] == "list"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        pytest.param("ALL_PROXY", "ftp://u:pass-word@proxy", "ValueError", id="no proxy"),
+        pytest.param("ALL_PROXY", "http://pass-word:port", "InvalidURL", id="no address"),
+        pytest.param("SSL_CERT_FILE", "/pass-word", "FileNotFoundError", id="no file"),
+    ],
+)
+def test_settings_of_the_environment_that_cannot_be_used_are_named_without_their_values(
+    connect, monkeypatch, variable, value, named
+):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv(variable, value)
+    error = failure_of(connect("http://host.invalid/v1"))
+    assert f"cannot be asked from here ({named}). Next: correct the proxy" in str(error)
+    assert variable in str(error)
+    assert "pass-word" not in "".join(traceback.format_exception(error))
+
+
+def test_a_proxy_that_needs_a_missing_package_is_an_error_with_a_next_step(connect, monkeypatch):
+    def lack(*_):
+        raise ImportError("socksio is not there for socks5://u:pass-word@proxy")
+
+    monkeypatch.setattr("rag_core.adapters.json_client.open_client", lack)
+    error = failure_of(connect())
+    assert "cannot be asked from here (ImportError). Next: correct the proxy" in str(error)
+    assert "pass-word" not in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize(
+    ("problem", "found"),
+    [
+        pytest.param(
+            ssl.SSLCertVerificationError(1, "x"), "its certificate was not accepted", id="cert"
+        ),
+        pytest.param(ssl.SSLError(1, "x"), "speaks no TLS that is accepted", id="no TLS"),
+    ],
+)
+def test_a_failure_of_tls_is_told_as_what_it_is(connect, monkeypatch, problem, found):
+    def refuse(*_, **__):
+        raise httpx.ConnectError("x") from problem
+
+    monkeypatch.setattr(httpx.Client, "stream", refuse)
+    error = failure_of(connect())
+    assert f"{found}. Next: check that the address is right and speaks TLS" in str(error)
+    assert "running" not in str(error)
+
+
+def test_an_escaped_slash_of_an_address_is_requested_as_given(connect, server):
+    with pytest.raises(ProviderError):
+        connect("{url}/a%2Fb/v1?key=query-secret").get("/models")
+    assert server.paths() == ["/a%2Fb/v1/models?key=query-secret"]
+
+
+def test_a_cookie_is_not_sent_back(connect, server):
+    server.faults.append(Fault(body=b"{}", headers={"Set-Cookie": "session=1; Path=/"}))
+    client = connect()
+    client.get("/models")
+    client.get("/models")
+    assert "Cookie" not in server.requests[-1].headers
 
 
 # --- Tries ----------------------------------------------------------------------------------------
@@ -382,6 +488,48 @@ def test_a_secret_that_the_server_repeats_is_blotted_out_everywhere(
     told = "".join(traceback.format_exception(error)) + caplog.text
     context = error.__cause__ or error.__context__
     assert echoed not in told + repr(vars(error)) + repr(context)
+
+
+@pytest.mark.parametrize(
+    ("form", "echoed"),
+    [
+        pytest.param("{url}/v1", KEY, id="the key"),
+        pytest.param("{url}/v1", "sk%2Dvery%2dsecret-0123", id="the key percent-encoded"),
+        pytest.param("{url}/v1", r"\u0073k-very-secret-0123", id="the key escaped"),
+        pytest.param("http://team:pass-word@{host}/v1", "pass-word", id="the password"),
+        pytest.param("http://team:pa%2Fss@{host}/v1", "dGVhbTpwYS9zcw==", id="credentials as sent"),
+        pytest.param("http://team:pa%2Fss-word@{host}/v1", r"pa\/ss-word", id="a slash escaped"),
+        pytest.param("{url}/v1?key=query-secret", "query-secret", id="the query's value"),
+    ],
+)
+def test_a_secret_in_a_reply_of_success_is_blotted_out_of_texts_and_keys(
+    connect, server, form, echoed
+):
+    body = f'{{"a": ["x {echoed} y", 7, null], "{echoed}": {{"b": "{echoed}"}}}}'.encode()
+    server.faults.append(Fault(body=body))
+    client = connect(form, api_key=KEY if form == "{url}/v1" else None)
+    assert client.get("/models") == {"a": ["x *** y", 7, None], "***": {"b": "***"}}
+
+
+@pytest.mark.parametrize(
+    ("form", "key", "text"),
+    [
+        pytest.param("{url}/v1", "no", "no seal", id="a key that is a word"),
+        pytest.param("http://research:p@{host}/v1", None, "research", id="a user's name"),
+        pytest.param("{url}/v1?api-version=2024-02-01", None, "2024-02-01", id="a version"),
+    ],
+)
+def test_what_any_text_may_hold_is_not_blotted_out_of_a_reply_of_success(
+    connect, server, form, key, text
+):
+    server.faults.append(Fault(body=f'{{"text": "{text}"}}'.encode()))
+    assert connect(form, api_key=key).get("/models") == {"text": text}
+
+
+def test_a_percent_encoded_secret_is_blotted_out_of_an_error(connect, server):
+    body = b'{"error": "bad sk%2dvery%2Dsecret%2D0123 given"}'
+    server.faults.append(Fault(status=401, body=body))
+    assert "401 Unauthorized: bad *** given" in str(failure_of(connect(api_key=KEY)))
 
 
 @pytest.mark.parametrize("status", [400, 422, 500])

@@ -142,10 +142,11 @@ def test_thoughts_beside_the_text_are_ignored(model, server):
     assert model.complete(ASKED).text == PROPOSAL
 
 
-@pytest.mark.parametrize("count", [None, "7", -1, 7.5, True])
+@pytest.mark.parametrize("count", [None, "7", -1, 7.5, True, 2**63])
 def test_a_count_that_is_none_is_not_told(model, server, count):
     def miscount(reply):
-        reply.update({"prompt_eval_count": count, "eval_count": count, "usage": count})
+        usage = {"prompt_tokens": count, "completion_tokens": count}
+        reply.update({"prompt_eval_count": count, "eval_count": count, "usage": usage})
 
     server.change = miscount
     done = model.complete(ASKED)
@@ -192,13 +193,43 @@ def test_json_of_another_protocol_is_an_error(model, server, reply):
         pytest.param([{"function": {"name": ""}}], id="an empty name"),
         pytest.param([{"function": "retrieve_knowledge"}], id="no function"),
         pytest.param([None], id="null"),
-        pytest.param([{"function": {"name": "f"}}] * (MAX_TOOL_CALLS + 1), id="too many"),
     ],
 )
 def test_tool_calls_of_another_form_are_an_error(model, server, calls):
     server.change = lambda reply: message_of(reply).__setitem__("tool_calls", calls)
     with pytest.raises(ProviderError, match="tool call"):
         model.complete(ASKED, tools=(RETRIEVE_KNOWLEDGE,))
+
+
+def test_calls_beyond_the_most_that_are_read_are_ignored(model, server):
+    calls = [{"function": {"name": f"f{n}"}} for n in range(MAX_TOOL_CALLS)]
+    listed = [*calls, None]
+    server.change = lambda reply: message_of(reply).__setitem__("tool_calls", listed)
+    read = model.complete(ASKED, tools=(RETRIEVE_KNOWLEDGE,)).tool_calls
+    assert [call.name for call in read] == [f"f{n}" for n in range(MAX_TOOL_CALLS)]
+
+
+@pytest.mark.parametrize("finish", [["length"], {}, 7, None])
+def test_a_reason_to_finish_that_is_no_text_cuts_nothing(model, server, finish):
+    def edit(reply):
+        reply["done_reason"] = finish
+        for choice in reply.get("choices", ()):
+            choice["finish_reason"] = finish
+
+    server.change = edit
+    assert not model.complete(ASKED).cut
+
+
+def test_arguments_with_a_number_beyond_all_are_sent_back_as_none(model, server):
+    arguments = '{"query": 1e999}'
+    calls = [{"id": "a", "function": {"name": "retrieve_knowledge", "arguments": arguments}}]
+    server.change = lambda reply: message_of(reply).__setitem__("tool_calls", calls)
+    (call,) = model.complete(ASKED, tools=(RETRIEVE_KNOWLEDGE,)).tool_calls
+    assistant = ChatMessage(Role.ASSISTANT, "", tool_calls=(call,))
+    server.change = None
+    model.complete((*ASKED, assistant, ChatMessage(Role.TOOL, "excerpts", answers=call)))
+    (sent,) = server.requests[-1].body["messages"][-2]["tool_calls"]
+    assert sent["function"]["arguments"] in ({}, "{}")
 
 
 def test_arguments_that_are_no_json_pass_through_unread(model, server):

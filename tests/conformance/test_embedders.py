@@ -61,6 +61,12 @@ def changed_row(at, change):
     return edit
 
 
+def failure_of_contract(embedder):
+    with pytest.raises(ProviderError) as caught:
+        _ = embedder.contract
+    return str(caught.value)
+
+
 # --- Every embedder ---------------------------------------------------------------------------
 
 
@@ -234,6 +240,45 @@ class TestTheModelOfOllama:
         server.digest = "b" * 64
         assert make_embedder("ollama").contract.model_digest == "b" * 64
         assert before.model_digest != "b" * 64
+
+    def test_its_digest_is_read_again_after_it_was_forgotten(self, make_embedder, server):
+        embedder = make_embedder("ollama")
+        embedder.embed(TEXTS)
+        first, server.digest = embedder.contract.model_digest, "B" * 64
+        embedder.forget()
+        embedder.embed(TEXTS)
+        assert first != "b" * 64
+        assert embedder.contract.model_digest == "b" * 64
+        assert server.paths().count("/api/show") == 2
+
+    def test_threads_do_not_wait_for_the_request_of_another(self, make_embedder, server):
+        server.faults.extend([Fault(hang=True)] * 4)
+        embedder = make_embedder("ollama", timeout_s=0.5, attempts=1)
+        start = time.monotonic()
+        with ThreadPoolExecutor(4) as pool:
+            failed = list(pool.map(lambda _: failure_of_contract(embedder), range(4)))
+        assert all("no whole reply within 0.5 s" in words for words in failed)
+        assert time.monotonic() - start < 1.5
+
+    @pytest.mark.parametrize("digest", ["x", "a" * 63, "a" * 65, "sk-secret", "é" * 64, "g" * 64])
+    def test_a_digest_that_is_none_is_an_error_that_does_not_repeat_it(
+        self, make_embedder, server, digest
+    ):
+        server.digest = digest
+        with pytest.raises(ProviderError, match="without a SHA-256 digest of ") as caught:
+            _ = make_embedder("ollama").contract
+        assert f"{digest} " not in str(caught.value)
+
+    def test_names_that_a_server_lists_are_shown_bounded_and_printable(self, make_embedder, server):
+        near = "test-embedder:lates\ud800"
+        names = [near, "x" * 300, *(f"n{n}" for n in range(3_000))]
+        listed = [{"name": name, "digest": "a" * 64} for name in names]
+        server.faults.append(Fault(body=json.dumps({"models": listed}).encode()))
+        with pytest.raises(ProviderError, match="has no model") as caught:
+            _ = make_embedder("ollama").contract
+        assert r"close matches: test-embedder:lates\ud800" in str(caught.value)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 500
 
     def test_a_missing_model_says_how_to_get_it(self, connect, make_settings):
         settings = make_settings["embedding"]("ollama", model="test-embeder")

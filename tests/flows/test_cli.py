@@ -305,3 +305,35 @@ def test_a_failure_never_prints_the_index_key(rag, sample_state):
     done = rag("answer", CSV_QUESTION, "--state", sample_state, RAG_INDEX_KEY="s3cret-value")
     assert done.returncode == 6
     assert "s3cret-value" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [("ingest", "corpus"), ("serve", "corpus")])
+def test_a_prefect_server_that_does_not_answer_exits_7_with_the_next_step(rag, command):
+    rag("init", "corpus")
+    done = rag(*command, PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert done.returncode == 7
+    assert "prefect server start, or unset PREFECT_API_URL" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_variable_that_a_profile_needs_is_told_before_a_server_starts(rag):
+    rag("init", "corpus")
+    done = rag("ingest", "corpus", "--profile", "openai-compatible")
+    assert done.returncode == 2
+    assert "OPENAI_BASE_URL is not set" in done.stderr
+    assert "temporary Prefect server" not in done.stderr
+
+
+def test_an_own_profile_without_a_name_is_recorded_under_its_files(rag, sample_state, tmp_path):
+    path = tmp_path / "team.toml"
+    path.write_text('extends = "offline"\n[gate]\npublish_chars = 900\n')
+    done = rag("answer", CSV_QUESTION, *DAY, "--profile", path, "--state", sample_state, "--json")
+    assert json.loads(done.stdout)["profile"] == "team"
+
+
+def test_a_profile_that_may_see_nothing_of_the_index_is_told_so(rag, sample_state, tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text('extends = "offline"\nallowed_scopes = ["x"]\ndefault_scopes = ["x"]\n')
+    done = rag("answer", CSV_QUESTION, *DAY, "--profile", path, "--state", sample_state)
+    assert done.returncode == 3
+    assert "profile 'other' may see no document of this index" in done.stdout.replace("\n", " ")

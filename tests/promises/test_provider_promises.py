@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from corpora import PUMP_QUESTION, PUMP_SENTENCE, pump_proposal, write_document
 from model_server import CHAT_MODEL, DIMENSION, EMBEDDING_MODEL, Fault, ModelServer, Turn
 
 from rag_core.adapters.profile_files import load_profile
 from rag_core.errors import ContractMismatchError, ProviderError, RejectedTextError, UsageError
+from rag_core.rules.rendering import render_document
 from rag_core.runtime import Runtime
 from rag_core.types.questions import Asked
 from rag_core.types.verdicts import Outcome, Reason
@@ -39,6 +42,9 @@ concurrency = {concurrency}
 
 [retrieval]
 min_cosine = -1.0
+
+[abstention]
+threshold = {threshold}
 
 [chat]
 endpoint = "env:TEST_ENDPOINT"
@@ -68,6 +74,7 @@ class Remote:
             "dimension": DIMENSION,
             "style": style,
             "concurrency": concurrency,
+            "threshold": '"off"',
         }
         path = self.root / "remote.toml"
         path.write_text(PROFILE.format(**(values | changes)))
@@ -237,7 +244,8 @@ def test_promise_7_a_provider_that_fails_half_way_keeps_the_index_and_the_finish
     done = remote.ingest()
     assert done.manifest.counts.chunks == 42
     assert done.record.reused == 34  # two of before, and two batches of 16
-    assert remote.server.paths().count(embed) - sent == 2  # the canary, and the third batch
+    # The canaries before and after, and the third batch.
+    assert remote.server.paths().count(embed) - sent == 3
 
 
 def test_promise_7_batches_run_side_by_side_and_give_the_same_index(remote):
@@ -305,3 +313,143 @@ def test_doctor_says_which_provider_does_not_answer(remote):
     assert checks["chat model"].exit_code == 7
     if remote.provider == "ollama":  # whose contract holds the digest that the server reports
         assert "embedding model that is not ready" in checks["index"].found
+
+
+# --- One model from the first batch to the last -----------------------------------------------
+
+
+def own_vectors(remote) -> tuple[int, int]:
+    """How many stored vectors are those of the server's present model, of how many."""
+    runtime = remote.runtime()
+    with runtime.store.open() as snapshot:
+        chunks = snapshot.chunks()
+        ids = [chunk.id for chunk in chunks]
+        texts, vectors = snapshot.texts(ids), snapshot.vectors(ids)
+    template = runtime.profile.embedding.document_template
+    rendered = [
+        render_document(template, title=chunk.title, text=text)
+        for chunk, text in zip(chunks, texts, strict=True)
+    ]
+    fitting = [
+        np.allclose(vector, remote.server.vector(text), atol=1e-6)
+        for vector, text in zip(vectors, rendered, strict=True)
+    ]
+    return sum(fitting), len(fitting)
+
+
+def write_pages(remote, count: int) -> None:
+    for number in range(count):
+        write_document(remote.corpus, f"PAGE-{number:02}", f"Page {number} is about pipes.")
+
+
+def test_an_ingest_that_resumes_under_a_swapped_model_uses_none_of_the_others_vectors(remote):
+    write_pages(remote, 40)
+    remote.server.bad_texts = {"Page 39 ": 503}
+    with pytest.raises(ProviderError):
+        remote.ingest()
+    remote.server.bad_texts = {}
+    remote.server.swap_model()
+    assert remote.ingest().record.reused == 0
+    assert own_vectors(remote) == (42, 42)
+
+
+def test_a_model_swapped_while_an_ingest_runs_stops_it_before_the_transaction(remote):
+    write_pages(remote, 40)
+    embed = PATHS[remote.provider]
+    swapped: list[bool] = []
+
+    def swap_after_the_second_batch(reply):
+        if remote.server.paths().count(embed) == 3 and not swapped:
+            swapped.append(True)
+            remote.server.swap_model()
+
+    remote.server.change = swap_after_the_second_batch
+    with pytest.raises(ContractMismatchError, match="was swapped while this ingest ran"):
+        remote.ingest()
+    assert not (remote.root / "state" / "index.sqlite").exists()
+    remote.server.change = None
+    remote.ingest()
+    assert own_vectors(remote) == (42, 42)
+
+
+def test_what_a_failed_rebuild_staged_under_another_model_is_not_used_afterwards(remote):
+    remote.ingest()
+    first = remote.server.weights
+    write_pages(remote, 40)
+    remote.server.swap_model()
+    remote.server.bad_texts = {"Page 39 ": 503}
+    with pytest.raises(ProviderError):
+        remote.ingest(rebuild=True)
+    remote.server.bad_texts, remote.server.weights = {}, first
+    remote.ingest()
+    assert own_vectors(remote) == (42, 42)
+
+
+def test_a_batch_that_comes_back_after_its_ingest_has_failed_is_not_kept(remote):
+    write_pages(remote, 60)
+    runtime = remote.runtime(concurrency=4)
+    remote.server.slow_s = 0.3
+    remote.server.bad_texts = {"Page 0 ": 401}
+    with pytest.raises(ProviderError, match="401"):
+        remote.ingest(runtime)
+    parts = sorted((remote.root / "state" / "stages").rglob("part-*.parquet"))
+    time.sleep(1.0)
+    assert sorted((remote.root / "state" / "stages").rglob("part-*.parquet")) == parts
+
+
+def test_a_process_that_runs_on_follows_a_model_that_was_swapped_and_ingested_anew(remote):
+    remote.ingest()
+    remote.server.script.append(Turn(pump_proposal()))
+    runtime = remote.runtime(threshold="-1.0")
+    assert only(remote.answer(runtime)).outcome is Outcome.ANSWERED
+    remote.server.swap_model()
+    remote.server.digest = "d" * 64
+    remote.ingest(rebuild=True)
+    old, new = remote.answer(runtime), remote.answer(remote.runtime(threshold="-1.0"))
+    assert only(old).outcome is Outcome.ANSWERED
+    score = new.answers[0].record.top_sentence_score
+    assert score is not None
+    assert old.answers[0].record.top_sentence_score == score
+
+
+def test_a_failed_answer_keeps_the_calls_that_it_made(remote):
+    remote.ingest()
+    runtime = remote.runtime()
+    remote.answer(runtime)
+    remote.server.script.append(Turn("no JSON"))
+    remote.server.faults.extend([Fault(), Fault(), Fault(status=401)])
+    run = remote.answer(runtime)
+    assert only(run).reasons == (Reason.PROVIDER,)
+    calls = run.answers[0].record.calls
+    assert (calls.chat_calls, calls.repair_calls) == (2, 1)
+    assert run.answers[0].record.input_tokens == 40
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("timeout_s = inf", id="an endless deadline"),
+        pytest.param("timeout_s = 0.0", id="no time"),
+        pytest.param("max_wait_s = nan", id="a pause that is no number"),
+        pytest.param("max_reply_mb = 1e300", id="a reply without bound"),
+        pytest.param("attempts = 0", id="no try"),
+        pytest.param("concurrency = 1000", id="too many requests at once"),
+    ],
+)
+def test_a_limit_that_limits_nothing_is_refused(tmp_path, line):
+    path = tmp_path / "own.toml"
+    path.write_text(f'extends = "ollama"\nname = "own"\n[embedding.http]\n{line}\n')
+    with pytest.raises(UsageError, match=f"embedding.http.{line.split()[0]}"):
+        load_profile(str(path))
+
+
+def test_a_key_of_a_base_profile_is_taken_back_with_none(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'extends = "openai-compatible"\nname = "own"\n'
+        '[embedding]\napi_key = "none"\n[abstention]\nthreshold = 0.5\n'
+    )
+    profile = load_profile(str(path))
+    assert profile.embedding.api_key is None
+    assert profile.chat.api_key == "env:OPENAI_API_KEY"
+    assert profile.abstention.threshold == 0.5

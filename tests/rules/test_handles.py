@@ -148,3 +148,19 @@ def test_every_handle_stands_for_a_quotation_that_the_gate_accepts(text, data):
         ),
     )
     assert verdict.outcome is Outcome.ANSWERED
+
+
+def test_what_a_chunk_bound_left_of_a_sentence_is_not_offered_beside_whole_ones():
+    text = "Tickets are not refunded on any day. The travel desk answers within two hours."
+    source = make_source(text, id="T", sentences=sentence_spans(text, "en"))
+    cut = make_excerpt(source, Span(0, text.index(" answers")))
+    assert [item.shown for item in numbered_sentences((cut,))] == [
+        "Tickets are not refunded on any day."
+    ]
+
+
+def test_an_excerpt_without_a_whole_sentence_offers_what_it_has():
+    text = "The travel desk answers every question about trains within two hours."
+    source = make_source(text, id="T", sentences=sentence_spans(text, "en"))
+    (item,) = numbered_sentences((make_excerpt(source, Span(0, 50)),))
+    assert item.shown == "The travel desk answers every question about"

@@ -419,3 +419,21 @@ def test_an_inserted_mark_or_word_is_found_nowhere(text: str, mark: str, data: s
     place = data.draw(st.integers(1, len(text) - 1))
     quote = text[:place] + mark + text[place:]
     assert find_quote(quote, make_excerpt(text), matching="typographic") is None
+
+
+def test_of_several_places_the_one_that_is_a_sentence_of_its_own_is_taken():
+    myth = "Myth: The refund is paid within thirty days."
+    fact = "The refund is paid within thirty days."
+    text = f"{myth}\n\n{fact}"
+    source = make_source(text, sentences=(Span(0, len(myth)), Span(len(myth) + 2, len(text))))
+    match = find_quote(fact, make_excerpt(source), matching="exact")
+    assert match is not None
+    assert match.span == Span(len(myth) + 2, len(text))
+
+
+def test_where_no_place_is_a_sentence_the_first_whole_one_is_taken():
+    text = "Xblue seal here and now; blue seal here and now; blue seal here and now too."
+    source = make_source(text)
+    match = find_quote("blue seal here and now", make_excerpt(source), matching="exact")
+    assert match is not None
+    assert match.span.start == text.index("; blue") + 2

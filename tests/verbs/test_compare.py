@@ -118,3 +118,12 @@ def test_an_answer_that_cannot_be_recorded_is_not_returned(bench):
     (bench.state / "runs" / "hits").write_text("in the way")
     with pytest.raises(RecordError):
         compared(bench, variants=(Variant.DIRECT,))
+
+
+def test_a_retrieval_that_fails_ends_the_comparison_and_is_not_tried_per_variant(bench):
+    bench.embedder.fail_after = len(bench.embedder.requests)
+    with pytest.raises(ProviderError, match="told to fail"):
+        compared(bench, make_chat=no_chat, variants=tuple(Variant))
+    (path,) = (bench.state / "runs" / "verdicts").rglob("*.parquet")
+    rows = bench.run_log.read_run(path.stem)["verdicts"]
+    assert [(row["variant"], row["outcome"]) for row in rows] == [("direct", "failed")]

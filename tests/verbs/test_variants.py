@@ -209,3 +209,10 @@ def test_a_chat_model_without_abstention_costs_no_sentence_embedding(bench):
     # The canary and the question; no request for the sentences that nobody reads.
     assert row_of(run).calls.embedding_calls == 2
     assert (row_of(run).chat_provider, row_of(run).chat_model) == ("ollama", "granite4:3b")
+
+
+def test_the_extractive_proposer_has_no_model_whatever_a_base_profile_names(bench):
+    chat = bench.profile.chat.model_copy(update={"model": "granite4:3b"})
+    bench.profile = bench.profile.model_copy(update={"chat": chat})
+    row = row_of(bench.answer(PUMP_QUESTION))
+    assert (row.chat_provider, row.chat_model) == ("extractive", None)
