@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,14 @@ from rag_core.adapters.json_client import JsonClient
 from rag_core.types.profiles import ChatSettings, EmbeddingSettings, HttpSettings
 
 NOW = datetime(2026, 12, 1, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def interruptible():
+    """A process that was started in the background ignores SIGINT; these tests send it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
