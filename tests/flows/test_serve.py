@@ -139,7 +139,16 @@ def test_parameters_of_the_form_keep_their_order_and_are_described(served):
     deployment = httpx.get(f"{served}/deployments/name/answer/answer", timeout=30).json()
     properties = deployment["parameter_openapi_schema"]["properties"]
     ordered = sorted(properties, key=lambda name: properties[name]["position"])
-    assert ordered == ["question", "as_of", "scopes", "product", "background", "profile", "state"]
+    assert ordered == [
+        "question",
+        "as_of",
+        "scopes",
+        "product",
+        "background",
+        "variant",
+        "profile",
+        "state",
+    ]
     assert all(properties[name].get("description") for name in ordered)
 
 
